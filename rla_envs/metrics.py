@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rla_envs.credit import Floats, vote_worth
 from rla_envs.judging import vote_matrix
@@ -47,7 +48,7 @@ def judge_metrics(groups: Sequence[Group], labels: Labels) -> dict[str, float]:
     return result
 
 
-def step_vote_metrics(votes_NM: Floats, good_N: np.ndarray) -> dict[str, float]:
+def step_vote_metrics(votes_NM: Floats, good_N: NDArray[np.bool_]) -> dict[str, float]:
     """Return metrics of votes on N steps against the oracle.
 
     The verdict on a step is the sign of its mean vote; a tie is half right.
@@ -75,14 +76,15 @@ def step_vote_metrics(votes_NM: Floats, good_N: np.ndarray) -> dict[str, float]:
 
 def outcome_metrics(groups: Sequence[Group]) -> dict[str, float]:
     """Return how well mean votes tell wins from losses, with and without a threshold."""
-    scores, outcomes, wins, pairs = [], [], 0.0, 0
+    scores: list[float] = []
+    outcomes: list[int] = []
+    wins, pairs = 0.0, 0
     for group in groups:
         scored = [t for t in group.trajectories if t.outcome is not None and t.steps]
         scores += [_mean_vote(t) for t in scored]
-        outcomes += [t.outcome for t in scored]
-        won, compared = vote_worth(
-            [t.outcome for t in scored if t.outcome is not None], [vote_matrix(t) for t in scored]
-        )
+        signs = [t.outcome for t in scored if t.outcome is not None]
+        outcomes += signs
+        won, compared = vote_worth(signs, [vote_matrix(t) for t in scored])
         wins, pairs = wins + won, pairs + compared
     metrics: dict[str, float] = {"judge/outcome_pairs": pairs}
     if scores:
@@ -108,5 +110,5 @@ def _agreement(votes_NM: Floats) -> float:
     return float(equal / pairs) if pairs else float("nan")
 
 
-def _mean(values: np.ndarray) -> float:
+def _mean(values: NDArray[np.bool_]) -> float:
     return float(values.mean()) if values.size else float("nan")

@@ -1,0 +1,44 @@
+# The whole manual: make demo, make test, make check, make bench.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test test-all check format bench clean
+
+demo: $(VENV)/.installed  ## Train policy, judge and tasks in a closed loop on ALFWorld; ends with a report.
+	$(BIN)/rla train alfworld --preset demo
+
+test: $(VENV)/.installed  ## All tests but those that need the real ALFWorld engine.
+	$(BIN)/python -m pytest -n 2 -m "not textworld"
+
+test-all: $(VENV)/.alfworld  ## All tests, the real ALFWorld engine included.
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.installed  ## Style, types, import directions.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed  ## Every benchmark, one after the other (hours).
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev]"
+	touch $@
+
+# The wheel of fast-downward takes minutes to build; pip keeps it in its own cache for the next time.
+$(VENV)/.alfworld: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,alfworld]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) runs build dist
