@@ -88,3 +88,91 @@ class LoopConfig:
         for name in ("iterations", "votes", "evaluate_every"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmStartConfig:
+    """How the embedded models come into the world: supervised on demonstrations of the project's own planner.
+
+    A policy needs about 0.2 success to learn from outcomes at all, and a judge must be informative but has to be
+    left something to learn."""
+
+    model: str = "micro"
+    """Shape of policy and judge: "nano", "micro" or "mini"."""
+    tasks: int = 300
+    """Training games that are demonstrated once; they are not those of the loop."""
+    noise: float = 0.5
+    """Share of random commands in the policy's demonstrations, which it imitates as well."""
+    policy_epochs: float = 3.0
+    """Passes over the policy's demonstrations."""
+    judge_epochs: float = 3.0
+    """Passes over the judge's labelled steps, as many good as bad ones."""
+    judge_label_noise: float = 0.1
+    """Share of the judge's labels that are turned round."""
+    lr: float = 2e-3
+    """Learning rate of both."""
+
+    def __post_init__(self) -> None:
+        for name in ("noise", "judge_label_noise"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name} must be in [0, 1], got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainerConfig:
+    """Learning rates and sizes of the updates."""
+
+    policy_lr: float = 1e-3
+    """AdamW, constant."""
+    judge_lr: float = 3e-4
+    """AdamW, constant."""
+    policy_epochs: int = 2
+    """Passes over an iteration's policy samples (the paper: 4 updates an iteration)."""
+    judge_epochs: int = 1
+    """Passes over an iteration's judge samples."""
+    minibatch: int = 256
+    """Samples a gradient step."""
+    kl: float = 0.01
+    """Weight of the k3 KL to the policy before the update (the paper: 0.01)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainConfig:
+    """Everything `rla train alfworld` needs, as it is written into the run folder."""
+
+    arm: Arm = "full"
+    """"policy": outcomes only; "reward": with a trained judge; "full": tasks adapt as well; "random-rewrite": tasks are
+    rewritten at random instead."""
+    tasks: Literal["generated", "official"] = "generated"
+    """Games of our own, or the official ones below root."""
+    root: str | None = None
+    """Folder of the official splits; None means $ALFWORLD_DATA."""
+    size: str = "small"
+    """Size of generated rooms: "small", "medium" or "large"."""
+    train_tasks: int = 32
+    """Root tasks of the curriculum."""
+    panel_tasks: int = 64
+    """Tasks of each of the two fixed panels, in-domain and out-of-domain."""
+    warm_start: WarmStartConfig = field(default_factory=WarmStartConfig)
+    """How the embedded models start."""
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    """How they are updated."""
+    loop: LoopConfig = field(default_factory=LoopConfig)
+    """The loop itself."""
+
+
+def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -> TrainConfig:
+    """Return the settings of a named preset.
+
+    "demo" shows every part at work on two cores in about ten minutes; "full" is the reference experiment.
+
+    Raises:
+        ConfigError: no such preset.
+    """
+    if name == "demo":
+        return TrainConfig(arm=arm, loop=LoopConfig(iterations=30, seed=seed))
+    if name == "full":
+        return TrainConfig(
+            arm=arm, train_tasks=64, panel_tasks=128, loop=LoopConfig(iterations=100, seed=seed)
+        )
+    raise ConfigError(f"preset must be 'demo' or 'full', got {name!r}")
