@@ -1,0 +1,83 @@
+"""Models and trainers: the only package that imports torch, transformers and their kin, and only when asked to.
+
+``import rla_adapters`` costs nothing. ``load_model`` and ``load_trainer`` bring in what they need and name the extra to
+install when it is missing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from rla_envs.errors import ConfigError, MissingExtra
+
+if TYPE_CHECKING:
+    from rla_adapters.native.trainer import NativeTrainer, PpoConfig
+    from rla_adapters.tiny.sampler import TinyChatModel
+    from rla_envs.types import Sampling
+
+__all__ = ["load_model", "load_trainer"]
+
+
+def load_model(
+    spec: str, *, seed: int = 0, context: int = 512, sampling: Sampling | None = None
+) -> TinyChatModel:
+    """Return an embedded chat model.
+
+    Args:
+        spec: "tiny:nano", "tiny:micro" or "tiny:mini" for an untrained model with ALFWorld's vocabulary, otherwise the
+            path of a folder written by ``TinyChatModel.save``.
+        seed: Of an untrained model's weights.
+        context: Of an untrained model: longest sequence, in tokens.
+        sampling: The model's default sampling.
+
+    Raises:
+        MissingExtra: torch, transformers, tokenizers or safetensors is not installed.
+        ConfigError: no such preset.
+        TaskUnavailable: no model in that folder.
+    """
+    sampler = _needs("rla_adapters.tiny.sampler", extra="train")
+    if not spec.startswith("tiny:"):
+        return sampler.TinyChatModel.load(Path(spec), sampling=sampling)
+    models = _needs("rla_adapters.tiny.model", extra="train")
+    tokenizers = _needs("rla_adapters.tiny.tokenizer", extra="train")
+    words = _needs("rla_adapters.tiny.words", extra="train")
+    tokenizer = tokenizers.build_tokenizer(words.alfworld_words())
+    network = models.new_model(
+        tokenizer, spec.removeprefix("tiny:"), seed=seed, context=context
+    )
+    return sampler.TinyChatModel(network, tokenizer, sampling=sampling)
+
+
+def load_trainer(
+    spec: str, model: TinyChatModel, config: PpoConfig | None = None, *, seed: int = 0
+) -> NativeTrainer:
+    """Return a trainer that shares the weights of model.
+
+    Args:
+        spec: "native", the PPO loop of this package.
+        model: Samples from the weights that the trainer changes.
+        config: The trainer's settings; its defaults when None.
+        seed: Of the order of samples.
+
+    Raises:
+        MissingExtra: torch is not installed.
+        ConfigError: no such trainer.
+    """
+    if spec != "native":
+        raise ConfigError(f"trainer must be 'native', got {spec!r}")
+    trainer = _needs("rla_adapters.native.trainer", extra="train")
+    return trainer.NativeTrainer(model, config, seed=seed)
+
+
+def _needs(module: str, *, extra: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("rla_"):
+            raise
+        raise MissingExtra(
+            f"{module} needs {error.name!r}, which is not installed: pip install 'rla-envs[{extra}]'"
+        ) from error
