@@ -22,7 +22,7 @@ class RolloutConfig:
     slots: int = 64
     """Episodes that run at the same time and share one batch."""
     workers: int = 0
-    """Environment processes; 0 steps environments in this process (right for the embedded engine)."""
+    """Environment processes; 0 steps them in this process (right for the embedded engine)."""
     max_steps: int = 20
     """Turns until an episode is truncated."""
     temperature: float = 1.0
@@ -41,9 +41,9 @@ class CreditConfig:
     """How rewards become advantages."""
 
     lam: float = 1.0
-    """Weight of the mean vote in the step reward (the paper: 1); the upper limit when lam_follows_worth."""
+    """Weight of the mean vote in the step reward (the paper: 1)."""
     lam_follows_worth: bool = False
-    """Scale lam by how well votes have lately told wins from losses: max(0, 2 AUC - 1), no oracle needed."""
+    """Scale lam by max(0, 2 AUC - 1), where AUC is how well votes told wins from losses lately."""
     step_baseline: StepBaseline = "index"
     """What a step is compared with: "index" (published) or "group"."""
     vote_baseline: VoteBaseline = "step"
@@ -92,10 +92,11 @@ class LoopConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmStartConfig:
-    """How the embedded models come into the world: supervised on demonstrations of the project's own planner.
+    """How the embedded models come into the world: supervised, on planner demonstrations.
 
-    A policy needs about 0.2 success to learn from outcomes at all, and a judge must be informative but has to be
-    left something to learn."""
+    A policy needs about 0.2 success to learn from outcomes at all; a judge must be informative, but
+    has to be left something to learn.
+    """
 
     model: str = "micro"
     """Shape of policy and judge: "nano", "micro" or "mini"."""
@@ -141,7 +142,8 @@ class TrainConfig:
     """Everything `rla train alfworld` needs, as it is written into the run folder."""
 
     arm: Arm = "full"
-    """"policy": outcomes only; "reward": with a trained judge; "full": tasks adapt as well; "random-rewrite": tasks are
+    """"policy": outcomes only; "reward": with a trained judge; "full": tasks adapt as well;
+    "random-rewrite": tasks are
     rewritten at random instead."""
     tasks: Literal["generated", "official"] = "generated"
     """Games of our own, or the official ones below root."""
@@ -164,7 +166,8 @@ class TrainConfig:
 def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -> TrainConfig:
     """Return the settings of a named preset.
 
-    "demo" shows every part at work on two cores in about ten minutes; "full" is the reference experiment.
+    "demo" shows every part at work on two cores in about ten minutes; "full" is the reference
+    experiment.
 
     Raises:
         ConfigError: no such preset.

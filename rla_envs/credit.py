@@ -1,10 +1,11 @@
 """Credit assignment: from outcomes and votes to advantages for the policy and for the reward model.
 
-Pure functions on ragged arrays. ``G`` trajectories of one task have ``T_g`` steps each with ``M`` votes, so
-``rewards_GT`` is a list of G arrays [T_g] and ``votes_GTM`` a list of G arrays [T_g, M] whose entries are +1, -1, or
-NaN where no verdict could be parsed.
+Pure functions on ragged arrays. ``G`` trajectories of one task have ``T_g`` steps each with ``M``
+votes, so ``rewards_GT`` is a list of G arrays [T_g] and ``votes_GTM`` a list of G arrays [T_g, M]
+whose entries are +1, -1, or NaN where no verdict could be parsed.
 
-Source: arXiv 2602.02488, equations for the integrated step reward (policy) and consistency feedback (reward model).
+Source: arXiv 2602.02488, equations for the integrated step reward (policy) and consistency feedback
+    (reward model).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ StepBaseline = Literal["index", "group"]
 VoteBaseline = Literal["step", "group", "centred"]
 
 UNPARSED_VOTE_REWARD = -2.0
-"""Raw reward of a vote without a verdict (the authors' code); every real vote earns at least -(1 + lambda)."""
+"""Raw reward of a vote without a verdict (the authors' code)."""
 
 
 def step_rewards(
@@ -50,9 +51,10 @@ def step_rewards(
 def step_advantages(rewards_GT: Sequence[Floats], across: StepBaseline = "index") -> list[Floats]:
     """Standardise step rewards within one task's group.
 
-    ``across="index"`` (the published rule) compares steps of equal index over the trajectories that still have that
-    step; ``"group"`` compares all steps of the group, which does not favour any episode length (verl#7244). With no
-    spread, and for an index that one trajectory alone has reached, the advantage is 0.
+    ``across="index"`` (the published rule) compares steps of equal index over the trajectories that
+    still have that step; ``"group"`` compares all steps of the group, which does not favour any
+    episode length (verl#7244). With no spread, and for an index that one trajectory alone has
+    reached, the advantage is 0.
 
     Returns:
         G arrays [T_g]; population standard deviation.
@@ -74,11 +76,13 @@ def vote_advantages(
 ) -> list[Floats]:
     """Return the advantage of every vote, as G arrays [T_g, M].
 
-    * ``"step"``: the published rule. Reward R(i) * S(i, j), standardised over the votes of one step. Since R(i) is the
-      same for all votes of a step, only its sign matters, and a unanimous step teaches nothing.
-    * ``"group"``: the same reward standardised over all votes of the task. Unanimous steps teach, but when most
-      outcomes are alike a constant verdict is paid.
-    * ``"centred"``: the step's group-standardised advantage times the vote. A constant verdict earns 0 on average.
+    * ``"step"``: the published rule. Reward R(i) * S(i, j), standardised over the votes of one
+      step. Since R(i) is the same for all votes of a step, only its sign matters, and a unanimous
+      step teaches nothing.
+    * ``"group"``: the same reward standardised over all votes of the task. Unanimous steps teach,
+      but when most outcomes are alike a constant verdict is paid.
+    * ``"centred"``: the step's group-standardised advantage times the vote. A constant verdict
+      earns 0 on average.
 
     A vote without a verdict has raw reward -2 in each of them.
     """
@@ -98,8 +102,9 @@ def vote_worth(outcome_G: Sequence[int], votes_GTM: Sequence[Floats]) -> tuple[f
     """Measure, without an oracle, how well one task's votes tell its wins from its losses.
 
     Returns:
-        (wins, pairs): over all pairs of a won and a lost trajectory, how often the won one has the higher mean vote
-        (ties count half), and the number of pairs. wins / pairs is the AUC; pairs is 0 when all outcomes are alike.
+        (wins, pairs): over all pairs of a won and a lost trajectory, how often the won one has the
+        higher mean vote (ties count half), and the number of pairs. wins / pairs is the AUC; pairs
+        is 0 when all outcomes are alike.
     """
     scores = np.array(
         [_mean_vote(votes_TM).mean() if len(votes_TM) else 0.0 for votes_TM in votes_GTM]

@@ -1,7 +1,7 @@
 """Every error this package raises on purpose.
 
-Each is also the standard-library error a caller would expect, so ``except ValueError`` keeps working.
-A message names the thing, the value and the way out.
+Each is also the standard-library error a caller would expect, so ``except ValueError`` keeps
+working. A message names the thing, the value and the way out.
 """
 
 
@@ -26,7 +26,7 @@ class MissingExtra(RlaError, ImportError):
 
 
 class ModelError(RlaError, RuntimeError):
-    """A chat model failed for a reason that is not the agent's: dead server, wrong reply, no memory."""
+    """A chat model failed, and not by the agent's fault: dead server, wrong reply, no memory."""
 
 
 class WorkerCrashed(RlaError, RuntimeError):

@@ -18,7 +18,7 @@ StepLabels = Callable[[Trajectory], Sequence[bool]]
 
 
 class ModelJudge:
-    """A chat model that votes ``votes`` times on every step, all steps of all trajectories in one batch.
+    """A chat model that votes m times on every step, all steps of a call in one batch.
 
     Args:
         model: Samples the votes.

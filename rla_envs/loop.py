@@ -1,4 +1,4 @@
-"""The closed loop: policy, reward model and tasks improve together (arXiv 2602.02488, algorithm 1)."""
+"""The closed loop: policy, reward model and tasks improve together (arXiv 2602.02488)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TaskCurriculum(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Loop:
-    """The parts of a run. Everything that changes from one iteration to the next is in here or in State."""
+    """The parts of a run."""
 
     config: LoopConfig
     policy: Trainer
@@ -88,7 +88,7 @@ class State:
     """What the loop itself carries from one iteration to the next."""
 
     iteration: int = 0
-    """The next iteration to run; also the policy's version, since each iteration updates it once."""
+    """The next iteration to run; also the policy's version."""
     worth: float = 0.5
     """Moving average of the votes' AUC on outcomes, measured before the judge trains on them."""
 
@@ -106,7 +106,8 @@ class Result:
 def iterate(loop: Loop, state: State) -> Result:
     """Run one iteration: sample, judge, update both models, adapt the tasks, measure.
 
-    The result is a function of the loop's weights, its curriculum and (config.seed, state.iteration).
+    The result is a function of the loop's weights, its curriculum and (config.seed,
+    state.iteration).
     """
     watch = Stopwatch()
     seed = derive_seed(loop.config.seed, "iteration", state.iteration)
@@ -165,7 +166,7 @@ def evaluate(loop: Loop, state: State) -> dict[str, float]:
 
 
 def share_outside_models(seconds: Mapping[str, float]) -> float:
-    """Return the share of an iteration not spent in sampling, judging, training or evaluating, in [0, 1]."""
+    """Return the share of an iteration not spent in the models, in [0, 1]."""
     models = sum(seconds.get(name, 0.0) for name in ("model", "judge", "trainer", "evaluation"))
     return 1 - models / seconds["total"] if seconds["total"] else 0.0
 

@@ -1,4 +1,4 @@
-"""From judged groups to rows for the trainers: one a turn for the policy, one a vote for the judge."""
+"""From judged groups to rows for the trainers: one a turn, one a vote."""
 
 from __future__ import annotations
 

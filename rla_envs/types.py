@@ -1,8 +1,9 @@
 """All nouns of the project in one place.
 
 Data is frozen and behaviour lives in functions or in the Protocols at the end. Change a record with
-``dataclasses.replace``. Words are those of the method (arXiv 2602.02488): a *trajectory* is one finished
-episode, a *group* is all trajectories of one task, a *vote* is the reward model's +1/-1 on a step.
+``dataclasses.replace``. Words are those of the method (arXiv 2602.02488): a *trajectory* is one
+finished episode, a *group* is all trajectories of one task, a *vote* is the reward model's +1/-1 on
+a step.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class Completion:
         prompt_ids: [P] token ids that were fed to the model.
         token_ids: [T] sampled token ids, the end token included when it was sampled.
         logprobs: [T] log-probability of each sampled token at the sampling temperature, in nats.
-        stop: "stop" (end token), "length" (token budget) or "overflow" (prompt longer than the context; T = 0).
+        stop: "stop" (end token), "length" (token budget) or "overflow" (prompt longer than the
+            context; T = 0).
     """
 
     text: str
@@ -102,7 +104,8 @@ class Step:
         action: What was parsed from the output and given to the environment.
         next_observation: What the environment answered.
         votes: [M] the judge's votes, empty until judged.
-        info: JSON-serialisable extras of the domain (ALFWorld: admissible commands before the step, feedback).
+        info: JSON-serialisable extras of the domain (ALFWorld: admissible commands before the step,
+            feedback).
     """
 
     observation: str
@@ -115,7 +118,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """The record of one finished episode; outcome None masks it (the world failed, not the agent)."""
+    """The record of one finished episode; outcome None masks it (the world failed)."""
 
     task: Task
     steps: tuple[Step, ...]
@@ -201,11 +204,13 @@ class ChatModel(Protocol):
             conversations: [B] chats that end with a user message.
             n: Completions a conversation.
             sampling: How to draw; the model's own default when None.
-            seeds: [B] one seed a conversation. With the same weights, conversation and seed the completions are
-                the same, whatever else is in the batch. None draws fresh randomness.
+            seeds: [B] one seed a conversation. With the same weights, conversation and seed the
+                completions are the same, whatever else is in the batch. None draws fresh
+                randomness.
 
         Raises:
-            ModelError: the backend failed. A prompt beyond the context is no error but stop="overflow".
+            ModelError: the backend failed. A prompt beyond the context is no error but
+                stop="overflow".
         """
         ...
 
@@ -252,7 +257,7 @@ class Rewriter(Protocol):
     def propose(
         self, task: Task, *, root: Task, direction: Direction, summary: ErrorSummary, seed: int
     ) -> Rewrite | None:
-        """Return a candidate derived from root's intention, or None when it has nothing to offer."""
+        """Return a candidate that keeps root's intention, or None when there is none."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What models read and how their replies are understood: one module a domain, plain text files beside it."""
+"""What models read and how their replies are understood: one module a domain."""
 
 from rla_envs.prompts.parsing import parse_vote
 from rla_envs.prompts.protocol import Prompts

@@ -1,8 +1,9 @@
 """ALFWorld's conversations, in two sizes.
 
-``ChatPrompts`` speak to an instruction-tuned LLM: rules, history, admissible commands, a sentence of reasoning.
-``CompactPrompts`` speak to a small word-level model: the compact view of the environment is the whole prompt, the reply
-is the bare command, and the judge sees before, action and after, then answers with one short reason and a verdict.
+``ChatPrompts`` speak to an instruction-tuned LLM: rules, history, admissible commands, a sentence
+of reasoning. ``CompactPrompts`` speak to a small word-level model: the compact view of the
+environment is the whole prompt, the reply is the bare command, and the judge sees before, action
+and after, then answers with one short reason and a verdict.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class ChatPrompts:
     """Prompts for an instruction-tuned model, for ``view="full"``.
 
     Args:
-        history: How many earlier steps are shown; older ones are left out, the first observation never is.
+        history: How many earlier steps are shown; older ones are left out, the first observation
+            never is.
     """
 
     def __init__(self, history: int = 20) -> None:

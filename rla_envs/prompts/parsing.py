@@ -13,8 +13,8 @@ _LABELS = {"+1": 1, "1": 1, "-1": -1, "\N{MINUS SIGN}1": -1}
 def parse_vote(completion: Completion) -> Vote:
     """Return the vote of a judge's reply.
 
-    The last boxed group counts. Anything but +1 or -1 in it, or no box at all, is no verdict (label None), never a
-    guess. The rationale is the text before the last box, with blanks collapsed.
+    The last boxed group counts. Anything but +1 or -1 in it, or no box at all, is no verdict (label
+    None), never a guess. The rationale is the text before the last box, with blanks collapsed.
     """
     boxes = list(_BOXED.finditer(completion.text))
     if not boxes:

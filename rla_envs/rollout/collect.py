@@ -42,9 +42,10 @@ def collect(
 ) -> list[Group]:
     """Run ``rollouts`` episodes of every task and return one group a task, in order.
 
-    A slot that finishes its episode takes the next one, so that the model's batch stays full until the last episodes.
-    An episode whose environment fails starts again with the same seed; after three failures it is masked
-    (outcome None, stop_reason "crashed"). The result depends on the arguments alone, not on timing.
+    A slot that finishes its episode takes the next one, so that the model's batch stays full until
+    the last episodes. An episode whose environment fails starts again with the same seed; after
+    three failures it is masked (outcome None, stop_reason "crashed"). The result depends on the
+    arguments alone, not on timing.
 
     Args:
         policy: Samples the actions.

@@ -1,8 +1,9 @@
 """Slots for running environments: in this process, or spread over worker processes that may die.
 
-A pool has numbered slots, each with one environment. Requests are queued by ``reset`` and ``step``; ``receive`` sends
-what is queued and returns one answer a request. Slots belong to *cohorts*: while the model samples for one cohort, the
-workers step the other, and because a cohort is always awaited as a whole, batches do not depend on timing.
+A pool has numbered slots, each with one environment. Requests are queued by ``reset`` and ``step``;
+``receive`` sends what is queued and returns one answer a request. Slots belong to *cohorts*: while
+the model samples for one cohort, the workers step the other, and because a cohort is always awaited
+as a whole, batches do not depend on timing.
 """
 
 from __future__ import annotations
@@ -76,14 +77,14 @@ class EnvPool(Protocol):
 
 
 def make_pool(spec: EnvSpec, *, slots: int, workers: int) -> EnvPool:
-    """Return a pool of ``slots`` environments in ``workers`` processes; 0 workers means this process."""
+    """Return ``slots`` environments in ``workers`` processes, or in this one if workers is 0."""
     if slots < 1 or workers < 0:
         raise ConfigError(f"need slots >= 1 and workers >= 0, got {slots} and {workers}")
     return ProcessPool(spec, slots=slots, workers=workers) if workers else LocalPool(spec, slots)
 
 
 class LocalPool:
-    """All environments in this process, one cohort: right for environments that cost less than a pipe."""
+    """All environments in this process: right when they cost less than a pipe."""
 
     def __init__(self, spec: EnvSpec, slots: int) -> None:
         self.cohorts: Sequence[Sequence[int]] = (range(slots),)
@@ -107,8 +108,9 @@ class LocalPool:
 class ProcessPool:
     """Environments in worker processes, two cohorts.
 
-    A worker that dies is replaced; the requests it had not answered come back as answers with ``error`` set, and so
-    does every later step of an episode that lived in it, until the slot is reset.
+    A worker that dies is replaced; the requests it had not answered come back as answers with
+    ``error`` set, and so does every later step of an episode that lived in it, until the slot is
+    reset.
 
     Args:
         spec: How environments are made.

@@ -43,7 +43,8 @@ def group(*trajectories, **fields):
 
 
 def test_policy_gets_one_sample_a_step_with_its_own_advantage():
-    # Index 0: R = 1 + 1 = 2 and -1 - 1 = -2 -> z = +1, -1. Index 1: only one trajectory -> 0 -> no sample.
+    # Index 0: R = 1 + 1 = 2 and -1 - 1 = -2 -> z = +1, -1. Index 1: only one trajectory -> 0 -> no
+    # sample.
     mixed = group(trajectory(1, (1,), (1,)), trajectory(-1, (-1,), first_token=5))
     got = policy_samples([mixed], CreditConfig(), lam=1.0)
     assert [(s.token_ids, s.advantage, s.source) for s in got] == [
@@ -113,7 +114,8 @@ def test_rollout_metrics_average_over_groups():
 
 
 def test_step_vote_metrics_by_hand():
-    # good: (+,+,-) right; good: (+,-,none) a tie, half right; bad: (+,+,+) wrong; bad: (-,-,-) right.
+    # good: (+,+,-) right; good: (+,-,none) a tie, half right; bad: (+,+,+) wrong; bad: (-,-,-)
+    # right.
     votes = np.array([[1, 1, -1], [1, -1, NAN], [1, 1, 1], [-1, -1, -1]], dtype=float)
     got = step_vote_metrics(votes, np.array([True, True, False, False]))
     assert got["judge/process_accuracy"] == pytest.approx((1 + 0.5 + 0 + 1) / 4)

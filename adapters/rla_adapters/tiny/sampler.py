@@ -204,18 +204,23 @@ class TinyChatModel:
         for row, prompt in enumerate(prompts):
             ids[row, : len(prompt) - 1] = torch.tensor(prompt[:-1])
         lengths_U = torch.tensor(lengths)
-        chunk = max(1, PREFILL_TOKENS // max(1, longest))
-        pieces = [prefix_cache(packed, part) for part in ids.split(chunk)]
         kv, _, size = packed.groups
-        cache: Cache = []
-        for block in range(len(packed.blocks)):
-            pair: list[Tensor] = []
-            for side in (0, 1):
-                buffer = torch.empty(len(places_R), kv, longest + room, size)
-                prefixes = torch.cat([piece[block][side] for piece in pieces])
-                buffer[:, :, :longest] = prefixes[places_R]
-                pair.append(buffer)
-            cache.append((pair[0], pair[1]))
+        shape = (len(places_R), kv, longest + room, size)
+        cache = [(torch.empty(shape), torch.empty(shape)) for _ in packed.blocks]
+        chunk = max(1, PREFILL_TOKENS // max(1, longest))
+        # Rows of one prompt are neighbours, so a chunk of prompts fills a slice of rows.
+        ends = torch.bincount(places_R, minlength=len(prompts)).cumsum(0).tolist()
+        start = 0
+        for first in range(0, len(prompts), chunk):
+            last = min(first + chunk, len(prompts))
+            part = slice(start, ends[last - 1])
+            shared = part.stop - part.start > last - first
+            pieces = prefix_cache(packed, ids[first:last])
+            for buffers, piece in zip(cache, pieces, strict=True):
+                for buffer, prefixes in zip(buffers, piece, strict=True):
+                    rows = prefixes[places_R[part] - first] if shared else prefixes
+                    buffer[part, :, :longest] = rows
+            start = part.stop
         bias = None
         if min(lengths) < longest:
             padded = torch.arange(longest) >= lengths_U[:, None]
