@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, Literal, TypeVar, get_type_hints
 
 from rla_envs.credit import StepBaseline, VoteBaseline
 from rla_envs.errors import ConfigError
 
+Config = TypeVar("Config")
 Arm = Literal["policy", "reward", "full", "random-rewrite"]
 
 
@@ -179,3 +181,22 @@ def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -
             arm=arm, train_tasks=64, panel_tasks=128, loop=LoopConfig(iterations=100, seed=seed)
         )
     raise ConfigError(f"preset must be 'demo' or 'full', got {name!r}")
+
+
+def from_dict(kind: type[Config], data: Mapping[str, Any]) -> Config:
+    """Return the settings that ``dataclasses.asdict`` and JSON have flattened.
+
+    Raises:
+        ConfigError: data has a field that kind does not know.
+    """
+    known = get_type_hints(kind)
+    if unknown := sorted(data.keys() - known.keys()):
+        raise ConfigError(f"{kind.__name__} has no setting {unknown[0]!r}; it has {sorted(known)}")
+    values = {name: _value(known[name], value) for name, value in data.items()}
+    return kind(**values)
+
+
+def _value(kind: Any, value: Any) -> Any:
+    if is_dataclass(kind) and isinstance(kind, type):
+        return from_dict(kind, value)
+    return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

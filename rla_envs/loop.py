@@ -13,7 +13,7 @@ from rla_envs.prompts import Prompts
 from rla_envs.rollout import EnvPool, Stopwatch, collect
 from rla_envs.samples import judge_samples, policy_samples
 from rla_envs.seeding import derive_seed
-from rla_envs.types import Group, Judge, Sampling, Task, Trainer
+from rla_envs.types import ChatModel, Group, Judge, Sampling, Task, Trainer
 
 WORTH_MEMORY = 0.8
 """Share of the old value kept when the judge's worth is updated: about five iterations."""
@@ -136,33 +136,52 @@ def iterate(loop: Loop, state: State) -> Result:
             state.iteration == loop.config.iterations
         ):
             with watch.measure("evaluation"):
-                metrics |= evaluate(loop, state)
+                metrics |= evaluate_panels(loop)
     metrics |= {"iteration": state.iteration, "policy_version": state.iteration}
     metrics |= {f"seconds/{name}": value for name, value in watch.seconds.items()}
     metrics["share_outside_models"] = share_outside_models(watch.seconds)
     return Result(state=state, metrics=metrics, groups=groups, labels=labels)
 
 
-def evaluate(loop: Loop, state: State) -> dict[str, float]:
-    """Return ``accuracy/<panel>`` of the current policy on every fixed panel, one episode a task.
+def evaluate(
+    policy: ChatModel,
+    panels: Mapping[str, Sequence[Task]],
+    *,
+    pool: EnvPool,
+    prompts: Prompts,
+    sampling: Sampling,
+    on_finished: Callable[[str, int, int], None] = lambda phase, done, total: None,
+) -> dict[str, float]:
+    """Return ``accuracy/<panel>`` of policy on every panel, one episode a task.
 
     Episodes are seeded by the panel alone, so that two evaluations differ by the policy only.
     """
     metrics: dict[str, float] = {}
-    for name, tasks in loop.panels.items():
+    for name, tasks in panels.items():
         groups = collect(
-            loop.policy.model(),
+            policy,
             tasks,
             rollouts=1,
-            pool=loop.pool,
-            prompts=loop.prompts,
+            pool=pool,
+            prompts=prompts,
             seed=derive_seed("panel", name),
-            policy_version=state.iteration,
-            sampling=loop.sampling,
-            on_finished=lambda done, total: loop.on_finished("evaluate", done, total),
+            sampling=sampling,
+            on_finished=lambda done, total: on_finished("evaluate", done, total),
         )
         metrics[f"accuracy/{name}"] = rollout_metrics(groups)["accuracy/train"]
     return metrics
+
+
+def evaluate_panels(loop: Loop) -> dict[str, float]:
+    """Return the present policy's accuracy on the loop's panels."""
+    return evaluate(
+        loop.policy.model(),
+        loop.panels,
+        pool=loop.pool,
+        prompts=loop.prompts,
+        sampling=loop.sampling,
+        on_finished=loop.on_finished,
+    )
 
 
 def share_outside_models(seconds: Mapping[str, float]) -> float:

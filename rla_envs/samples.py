@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rla_envs.config import CreditConfig
 from rla_envs.credit import Floats, step_advantages, step_rewards, vote_advantages
@@ -16,12 +17,34 @@ def accuracy(group: Group) -> float | None:
     return outcomes.count(1) / len(outcomes) if outcomes else None
 
 
-def group_rewards(group: Group, lam: float) -> tuple[list[Trajectory], list[Floats], list[Floats]]:
-    """Return the group's unmasked trajectories, their step rewards and their votes."""
-    scored = [t for t in group.trajectories if t.outcome is not None]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupCredit:
+    """What the steps and votes of a group are worth.
+
+    Attributes:
+        trajectories: [G] the group's trajectories that are not masked.
+        votes_GTM: Their votes.
+        rewards_GT: Their step rewards.
+        advantages_GT: Their step advantages.
+    """
+
+    trajectories: tuple[Trajectory, ...]
+    votes_GTM: list[Floats]
+    rewards_GT: list[Floats]
+    advantages_GT: list[Floats]
+
+
+def group_credit(group: Group, credit: CreditConfig, lam: float) -> GroupCredit:
+    """Return rewards and advantages of the group's unmasked trajectories."""
+    scored = tuple(t for t in group.trajectories if t.outcome is not None)
     votes_GTM = [vote_matrix(trajectory) for trajectory in scored]
-    outcomes = [t.outcome for t in scored if t.outcome is not None]
-    return scored, step_rewards(outcomes, votes_GTM, lam), votes_GTM
+    rewards_GT = step_rewards([t.outcome for t in scored if t.outcome], votes_GTM, lam)
+    return GroupCredit(
+        trajectories=scored,
+        votes_GTM=votes_GTM,
+        rewards_GT=rewards_GT,
+        advantages_GT=step_advantages(rewards_GT, across=credit.step_baseline),
+    )
 
 
 def policy_samples(
@@ -33,9 +56,8 @@ def policy_samples(
     """
     samples: list[TrainingSample] = []
     for group in _trainable(groups, credit.policy_band):
-        trajectories, rewards_GT, _ = group_rewards(group, lam)
-        advantages_GT = step_advantages(rewards_GT, across=credit.step_baseline)
-        for trajectory, advantages_T in zip(trajectories, advantages_GT, strict=True):
+        worth = group_credit(group, credit, lam)
+        for trajectory, advantages_T in zip(worth.trajectories, worth.advantages_GT, strict=True):
             for step, advantage in zip(trajectory.steps, advantages_T, strict=True):
                 samples += _sample(step.completion, float(advantage), "policy")
     return samples
@@ -50,9 +72,11 @@ def judge_samples(
     """
     samples: list[TrainingSample] = []
     for group in _trainable(groups, credit.judge_band):
-        trajectories, rewards_GT, votes_GTM = group_rewards(group, lam)
-        advantages_GTM = vote_advantages(rewards_GT, votes_GTM, across=credit.vote_baseline)
-        for trajectory, advantages_TM in zip(trajectories, advantages_GTM, strict=True):
+        worth = group_credit(group, credit, lam)
+        advantages_GTM = vote_advantages(
+            worth.rewards_GT, worth.votes_GTM, across=credit.vote_baseline
+        )
+        for trajectory, advantages_TM in zip(worth.trajectories, advantages_GTM, strict=True):
             for step, advantages_M in zip(trajectory.steps, advantages_TM, strict=True):
                 for vote, advantage in zip(step.votes, advantages_M, strict=True):
                     if vote.completion is not None:
