@@ -1,0 +1,246 @@
+"""Training and evaluating on ALFWorld with the embedded models: what `rla train alfworld` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import rla_task_sets
+from rla_adapters.alfworld_warm_start import Models, warm_start
+from rla_adapters.native.trainer import NativeTrainer, PpoConfig
+from rla_adapters.tiny.sampler import TinyChatModel
+from rla_envs.alfworld.rewriting import RuleRewriter
+from rla_envs.config import TrainConfig, from_dict
+from rla_envs.curriculum import Curriculum, CurriculumConfig
+from rla_envs.errors import ConfigError
+from rla_envs.judging import ModelJudge
+from rla_envs.loop import Loop, Result, State, evaluate, evaluate_panels, iterate
+from rla_envs.prompts.alfworld import CompactPrompts
+from rla_envs.report import write_report
+from rla_envs.rollout import EnvPool, EnvSpec, make_pool
+from rla_envs.samples import group_credit
+from rla_envs.seeding import derive_seed
+from rla_envs.tracking import NoProgress, Progress, RunFolder
+from rla_envs.types import Sampling, Task, Trajectory
+from rla_verifiers.alfworld import label_steps
+
+PANELS = {"in_domain": "valid_seen", "out_of_domain": "valid_unseen"}
+"""Panel -> official split that it is drawn from."""
+
+
+def train(
+    config: TrainConfig, run: Path, *, resume: bool = False, progress: Progress | None = None
+) -> Path:
+    """Run the closed loop, or take it up again, and return the path of its report.
+
+    Killed at any moment and resumed, a run gives the same numbers as one that was left alone.
+
+    Args:
+        config: The settings; on resume the stored ones must be equal, except for loop.iterations.
+        run: The run folder; new, unless resume.
+        resume: Go on with an earlier run.
+        progress: What to tell while it runs.
+
+    Raises:
+        RunError: the folder is in use, holds another run, or cannot be resumed.
+        TaskUnavailable: the official games are not where they should be.
+    """
+    progress = progress or NoProgress()
+    torch.set_num_threads(1)
+    if resume:
+        folder = RunFolder.open(run)
+        checkpoint = folder.resume(asdict(config), may_differ=("loop.iterations",))
+    else:
+        folder, checkpoint = RunFolder.create(run, asdict(config)), None
+    with folder:
+        progress.begin(config.loop.iterations, checkpoint[0] if checkpoint else 0)
+        session = _Session.open(config, folder, checkpoint[1] if checkpoint else None, progress)
+        try:
+            session.run()
+        finally:
+            session.close()
+        report = write_report(run)
+    progress.end(report)
+    return report
+
+
+@dataclass(slots=True, kw_only=True)
+class _Session:
+    """A run in progress: the loop, its state, and the folder it writes to."""
+
+    config: TrainConfig
+    folder: RunFolder
+    loop: Loop
+    state: State
+    curriculum: Curriculum
+    progress: Progress
+
+    @classmethod
+    def open(
+        cls, config: TrainConfig, folder: RunFolder, checkpoint: Path | None, progress: Progress
+    ) -> _Session:
+        """Build everything, warm-started or from a checkpoint."""
+        models = warm_start(config, folder.path / "warm_start", progress=progress)
+        curriculum = _curriculum(config, folder)
+        loop = _loop(config, models, curriculum, progress)
+        session = cls(
+            config=config,
+            folder=folder,
+            loop=loop,
+            state=State(),
+            curriculum=curriculum,
+            progress=progress,
+        )
+        if checkpoint is None:
+            folder.append_metrics({"iteration": 0, **evaluate_panels(loop)})
+            session.save()
+        else:
+            session.state = session.load(checkpoint)
+        return session
+
+    def run(self) -> None:
+        """Iterate until the configured number of iterations is done."""
+        while self.state.iteration < self.config.loop.iterations:
+            result = iterate(self.loop, self.state)
+            self.state = result.state
+            self._write(result)
+            self.save()
+            self.progress.iteration(result.metrics)
+
+    def _write(self, result: Result) -> None:
+        lam = result.metrics["lambda"]
+        self.folder.write_trajectories(
+            result.state.iteration,
+            result.groups,
+            oracle=list(result.labels),
+            rewards=[row for group in result.groups for row in _rewards(group, lam)],
+        )
+        self.folder.append_metrics(result.metrics)
+
+    def save(self) -> None:
+        """Write a checkpoint of the present state."""
+        with self.folder.checkpoint(self.state.iteration) as folder:
+            self.loop.policy.save(folder / "policy")
+            if self.loop.judge_trainer is not None:
+                self.loop.judge_trainer.save(folder / "judge")
+            (folder / "state.json").write_text(_dumps(asdict(self.state)))
+
+    def load(self, checkpoint: Path) -> State:
+        """Restore weights and optimisers; return the loop's state."""
+        self.loop.policy.load(checkpoint / "policy")
+        if self.loop.judge_trainer is not None:
+            self.loop.judge_trainer.load(checkpoint / "judge")
+        return State(**_loads((checkpoint / "state.json").read_text()))
+
+    def close(self) -> None:
+        self.loop.pool.close()
+        self.curriculum.close()
+
+
+def evaluate_run(
+    run: Path, *, split: str, episodes: int | None = None, progress: Progress | None = None
+) -> dict[str, float]:
+    """Return the accuracy of a run's latest checkpoint on a split of its task set.
+
+    Args:
+        run: A run folder with a checkpoint.
+        split: Official split name.
+        episodes: Tasks to play, one episode each; the run's panel size when None.
+        progress: What to tell while it runs.
+
+    Raises:
+        RunError: no run, or no complete checkpoint.
+    """
+    progress = progress or NoProgress()
+    torch.set_num_threads(1)
+    folder = RunFolder.open(run)
+    config = from_dict(TrainConfig, folder.config)
+    _, checkpoint = folder.require_checkpoint()
+    models = warm_start(config, run / "warm_start", progress=progress)
+    policy = _trainer(models.policy, config, "policy")
+    policy.load(checkpoint / "policy")
+    tasks = _tasks(config, split, episodes or config.panel_tasks)
+    pool = _pool(config)
+    try:
+        accuracy = evaluate(
+            policy.model(),
+            {split: tasks},
+            pool=pool,
+            prompts=CompactPrompts(),
+            sampling=_sampling(config),
+            on_finished=progress.phase,
+        )
+    finally:
+        pool.close()
+    return {**accuracy, "episodes": len(tasks)}
+
+
+def oracle_labels(trajectory: Trajectory) -> list[bool]:
+    """Return for each step whether it was good, by the planner (rla_verifiers.alfworld)."""
+    return label_steps(trajectory.task, [step.action for step in trajectory.steps])
+
+
+def _loop(
+    config: TrainConfig, models: Models, curriculum: TaskCurriculum, progress: Progress
+) -> Loop:
+    judged = config.arm != "policy"
+    prompts = CompactPrompts()
+    return Loop(
+        config=config.loop,
+        policy=_trainer(models.policy, config, "policy"),
+        prompts=prompts,
+        pool=_pool(config),
+        curriculum=curriculum,
+        judge=ModelJudge(models.judge, prompts, votes=config.loop.votes, sampling=_sampling(config))
+        if judged
+        else None,
+        judge_trainer=_trainer(models.judge, config, "judge")
+        if judged and config.loop.train_judge
+        else None,
+        oracle=oracle_labels,
+        panels={
+            panel: _tasks(config, split, config.panel_tasks) for panel, split in PANELS.items()
+        },
+        on_finished=progress.phase,
+    )
+
+
+def _sampling(config: TrainConfig) -> Sampling:
+    return Sampling(temperature=config.loop.rollout.temperature, max_tokens=16)
+
+
+def _trainer(model: TinyChatModel, config: TrainConfig, role: str) -> NativeTrainer:
+    settings = config.trainer
+    policy = role == "policy"
+    return NativeTrainer(
+        model,
+        PpoConfig(
+            lr=settings.policy_lr if policy else settings.judge_lr,
+            epochs=settings.policy_epochs if policy else settings.judge_epochs,
+            minibatch=settings.minibatch,
+            kl=settings.kl,
+            temperature=config.loop.rollout.temperature,
+        ),
+        seed=derive_seed(config.loop.seed, "trainer", role),
+    )
+
+
+def _pool(config: TrainConfig) -> EnvPool:
+    rollout = config.loop.rollout
+    spec = EnvSpec(
+        id="rla/AlfWorld-v0", kwargs={"view": "compact", "max_steps": rollout.max_steps}
+    )
+    return make_pool(spec, slots=rollout.slots, workers=rollout.workers)
+
+
+def _tasks(config: TrainConfig, split: str, n: int) -> Sequence[Task]:
+    if config.tasks == "official":
+        tasks = rla_task_sets.load("alfworld/official", root=config.root, split=split)
+        # Every seventh, say, of the sorted folders: all six task types are in a small sample.
+        places = range(0, len(tasks), max(1, len(tasks) // n))
+        return [tasks[place] for place in places][:n]
+    return rla_task_sets.load("alfworld/generated", n=n, seed=0, split=split, size=config.size)

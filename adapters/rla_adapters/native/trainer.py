@@ -1,0 +1,291 @@
+"""PPO-clip for the embedded models: one sample a turn (or a vote), one advantage a sample, optimiser state kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, load_model, save_file
+from torch import Tensor
+
+from rla_adapters.native.batches import Batch, Pair, batches
+from rla_adapters.native.loss import clipped_surrogate, k3, mismatch_weights, sample_means
+from rla_adapters.tiny.forward import pack
+from rla_adapters.tiny.sampler import TinyChatModel
+from rla_envs.errors import ConfigError, ModelError, RunError
+from rla_envs.seeding import derive_seed
+from rla_envs.types import TrainingSample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PpoConfig:
+    """Settings of the native trainer; defaults are right for models below two million parameters."""
+
+    lr: float = 1e-3
+    """AdamW's step size, constant (the paper's 7B models: 1e-6)."""
+    epochs: int = 2
+    """Passes over the samples of one update."""
+    minibatch: int = 128
+    """Largest number of samples an optimiser step; an update is split into equal parts of at most that."""
+    clip: float = 0.2
+    """Half-width of the trust region of the probability ratio."""
+    kl: float = 0.01
+    """Weight of the k3 penalty towards the policy before this update."""
+    ratio_cap: float = 2.0
+    """Upper bound of the weight that corrects a sampler/trainer mismatch."""
+    max_grad_norm: float = 1.0
+    """Gradients are scaled down to this norm."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    """AdamW's decay rates."""
+    weight_decay: float = 0.0
+    """AdamW's decoupled weight decay."""
+    temperature: float = 1.0
+    """Temperature the samples were drawn at; must be above 0 (trl#6789)."""
+    max_length: int | None = None
+    """Longest prompt and reply together, in tokens; the model's context when None."""
+    tokens: int = 4096
+    """Tokens in one forward and backward pass; bounds memory, does not change the result beyond rounding."""
+
+    def __post_init__(self) -> None:
+        for name in ("lr", "epochs", "minibatch", "clip", "max_grad_norm", "temperature", "tokens"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
+        if self.kl < 0 or self.ratio_cap < 1:
+            raise ConfigError(
+                f"kl must be at least 0 and ratio_cap at least 1, got {self.kl} and {self.ratio_cap}"
+            )
+
+
+@dataclass(slots=True)
+class _Totals:
+    """Sums over the samples and tokens of an update."""
+
+    loss: float = 0.0
+    kl: float = 0.0
+    samples: int = 0
+    clipped: int = 0
+    tokens: int = 0
+    ratio_max: float = 1.0
+    grad_norm: float = 0.0
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What the weights before the update say about the samples, all [N, T] and right-padded."""
+
+    old: Tensor
+    weights: Tensor
+    mismatch: float
+    entropy: float
+
+
+class NativeTrainer:
+    """PPO-clip with k3 KL on a tiny chat model (``rla_envs.types.Trainer``).
+
+    An update recomputes the log-probabilities of all samples under the weights it starts from, then makes ``epochs``
+    passes in random minibatches. The loss of a minibatch is the mean over its samples of the mean over their tokens.
+    A sample that is too long is left out together with its advantage; one of advantage 0 has nothing to say and is left
+    out as well. Both are counted, and neither changes the weight of the others.
+
+    Weights are shared with ``model()``: a chat model that samples during an update waits until it is over.
+
+    Args:
+        model: The chat model whose weights are trained.
+        config: Settings.
+        seed: Of the order of samples. The order of update k depends on seed and k only.
+    """
+
+    def __init__(
+        self, model: TinyChatModel, config: PpoConfig | None = None, *, seed: int = 0
+    ) -> None:
+        self.config = config or PpoConfig()
+        self.seed = seed
+        self.updates = 0
+        self._chat = model
+        self._parameters = dict(model.network.named_parameters())
+        self._optimizer = torch.optim.AdamW(
+            self._parameters.values(),
+            lr=self.config.lr,
+            betas=self.config.betas,
+            weight_decay=self.config.weight_decay,
+        )
+
+    def model(self) -> TinyChatModel:
+        """Return the chat model that samples from the current weights."""
+        return self._chat
+
+    def update(self, samples: Sequence[TrainingSample]) -> dict[str, float]:
+        """Run one update and return its metrics.
+
+        ``loss``, ``kl`` (means over samples and optimiser steps), ``entropy`` (nats a token, before the update),
+        ``clip_share`` (share of tokens whose gradient the clip removes), ``grad_norm`` (mean before scaling),
+        ``ratio_max``, ``logprob_mismatch`` (largest |trainer - sampler|, nats), ``samples`` (given), ``trained``,
+        ``dropped_overlong``, ``skipped_zero``, ``optimizer_steps``, ``tokens`` (reply tokens trained on, all epochs).
+
+        Raises:
+            ConfigError: a sample without reply tokens, or with another number of log-probabilities than tokens.
+            ModelError: a gradient is not finite; the weights are those before the offending step.
+        """
+        limit = self.config.max_length or self._chat.context
+        fitting = [s for s in samples if _length(s) <= limit]
+        kept = [sample for sample in fitting if sample.advantage != 0]
+        totals = _Totals()
+        with self._chat.lock:
+            before = self._before(kept)
+            generator = torch.Generator().manual_seed(derive_seed(self.seed, "order", self.updates))
+            for _ in range(self.config.epochs if kept else 0):
+                order = torch.randperm(len(kept), generator=generator)
+                for part in order.tensor_split(ceil(len(kept) / self.config.minibatch)):
+                    self._step(kept, before, part, totals)
+            self.updates += 1
+        return {
+            "loss": totals.loss / max(1, totals.samples),
+            "kl": totals.kl / max(1, totals.samples),
+            "entropy": before.entropy,
+            "clip_share": totals.clipped / max(1, totals.tokens),
+            "grad_norm": totals.grad_norm / max(1, totals.steps),
+            "ratio_max": totals.ratio_max,
+            "logprob_mismatch": before.mismatch,
+            "samples": float(len(samples)),
+            "trained": float(len(kept)),
+            "dropped_overlong": float(len(samples) - len(fitting)),
+            "skipped_zero": float(len(fitting) - len(kept)),
+            "optimizer_steps": float(totals.steps),
+            "tokens": float(totals.tokens),
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write the model folder, the optimiser's tensors (safetensors) and the counters (JSON); nothing is pickled."""
+        self._chat.save(folder / "model")
+        tensors = {
+            f"{name}/{key}": value
+            for name, parameter in self._parameters.items()
+            for key, value in self._optimizer.state[parameter].items()
+        }
+        save_file(tensors, folder / "optimizer.safetensors")
+        state = {"seed": self.seed, "updates": self.updates, "config": asdict(self.config)}
+        (folder / "trainer.json").write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+
+    def load(self, folder: Path) -> None:
+        """Restore weights, optimiser state and counters in place; settings stay those of this trainer.
+
+        Raises:
+            RunError: a file is missing, or belongs to a model of another shape.
+        """
+        try:
+            state = json.loads((folder / "trainer.json").read_text(encoding="utf-8"))
+            tensors = load_file(folder / "optimizer.safetensors")
+            with self._chat.lock:
+                load_model(self._chat.network, folder / "model" / "model.safetensors")
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+            raise RunError(f"cannot restore a trainer from {folder}: {error}") from error
+        self._optimizer.state.clear()
+        for key, value in tensors.items():
+            name, field = key.rsplit("/", 1)
+            if name not in self._parameters:
+                raise RunError(f"{folder} has optimiser state of {name!r}, which this model lacks")
+            self._optimizer.state[self._parameters[name]][field] = value
+        self.seed, self.updates = int(state["seed"]), int(state["updates"])
+
+    def _before(self, samples: Sequence[TrainingSample]) -> _Before:
+        """Return what the current weights say about samples."""
+        longest = max((len(sample.token_ids) for sample in samples), default=0)
+        old, weights = torch.zeros(len(samples), longest), torch.ones(len(samples), longest)
+        mismatch = entropy = 0.0
+        with torch.no_grad():
+            packed = pack(self._chat.network, self._chat.rotation)
+            for batch in batches(_pairs(samples), tokens=self.config.tokens):
+                logprobs, distribution = self._logprobs(batch, batch.logits(packed))
+                width = logprobs.shape[1]
+                old[batch.index_R, :width] = logprobs
+                entropies = -(distribution.exp() * distribution).sum(dim=-1)
+                entropy += float(sample_means(entropies, batch.mask_RT).sum())
+                for row, i in enumerate(batch.index_R.tolist()):
+                    if samples[i].logprobs:
+                        sampled = torch.tensor(samples[i].logprobs)
+                        mine = logprobs[row, : len(sampled)]
+                        mismatch = max(mismatch, float((mine - sampled).abs().max()))
+                        weights[i, : len(sampled)] = mismatch_weights(
+                            mine, sampled, cap=self.config.ratio_cap
+                        )
+        return _Before(old, weights, mismatch, entropy / max(1, len(samples)))
+
+    def _step(
+        self, samples: Sequence[TrainingSample], before: _Before, part: Tensor, totals: _Totals
+    ) -> None:
+        """Make one optimiser step on the samples that part indexes."""
+        chosen = [samples[i] for i in part.tolist()]
+        self._optimizer.zero_grad(set_to_none=True)
+        for batch in batches(_pairs(chosen), tokens=self.config.tokens):
+            packed = pack(self._chat.network, self._chat.rotation)
+            new, _ = self._logprobs(batch, batch.logits(packed))
+            places, width = part[batch.index_R], new.shape[1]
+            old, weights = before.old[places, :width], before.weights[places, :width]
+            gains = torch.tensor([chosen[i].advantage for i in batch.index_R.tolist()])
+            surrogate = clipped_surrogate(new, old, gains, clip=self.config.clip) * weights
+            penalty = k3(new, old)
+            losses = sample_means(surrogate + self.config.kl * penalty, batch.mask_RT)
+            (losses.sum() / len(chosen)).backward()
+            with torch.no_grad():
+                self._count(totals, batch, new, old, gains, losses, penalty)
+        norm = torch.nn.utils.clip_grad_norm_(
+            self._parameters.values(), self.config.max_grad_norm
+        )
+        if not torch.isfinite(norm):
+            raise ModelError(
+                f"the gradient norm of update {self.updates} is {float(norm)}; lower lr ({self.config.lr})"
+            )
+        self._optimizer.step()
+        totals.grad_norm += float(norm)
+        totals.steps += 1
+
+    def _count(
+        self,
+        totals: _Totals,
+        batch: Batch,
+        new: Tensor,
+        old: Tensor,
+        gains: Tensor,
+        losses: Tensor,
+        penalty: Tensor,
+    ) -> None:
+        ratio, gain = torch.exp(new - old), gains[:, None]
+        clip = self.config.clip
+        outside = ((ratio > 1 + clip) & (gain > 0)) | ((ratio < 1 - clip) & (gain < 0))
+        totals.loss += float(losses.sum())
+        totals.kl += float(sample_means(penalty, batch.mask_RT).sum())
+        totals.samples += len(losses)
+        totals.clipped += int((outside & batch.mask_RT).sum())
+        totals.tokens += int(batch.mask_RT.sum())
+        totals.ratio_max = max(totals.ratio_max, float(ratio[batch.mask_RT].max()))
+
+    def _logprobs(self, batch: Batch, logits_RTV: Tensor) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities of the targets [R, T], 0 on padding, and of all tokens [R, T, V]."""
+        distribution = torch.log_softmax(logits_RTV / self.config.temperature, dim=-1)
+        chosen = distribution.gather(-1, batch.targets_RT.unsqueeze(-1)).squeeze(-1)
+        return chosen.masked_fill(~batch.mask_RT, 0.0), distribution
+
+
+def _pairs(samples: Sequence[TrainingSample]) -> list[Pair]:
+    return [(sample.prompt_ids, sample.token_ids) for sample in samples]
+
+
+def _length(sample: TrainingSample) -> int:
+    """Return prompt and reply length together, after checking that the sample can be trained on."""
+    if not sample.prompt_ids or not sample.token_ids:
+        raise ConfigError(
+            f"a {sample.source} sample needs prompt and reply tokens, got "
+            f"{len(sample.prompt_ids)} and {len(sample.token_ids)}"
+        )
+    if sample.logprobs and len(sample.logprobs) != len(sample.token_ids):
+        raise ConfigError(
+            f"a {sample.source} sample has {len(sample.logprobs)} log-probabilities for "
+            f"{len(sample.token_ids)} tokens"
+        )
+    return len(sample.prompt_ids) + len(sample.token_ids)
