@@ -66,9 +66,10 @@ class RunFolder:
             )
         path.mkdir(parents=True, exist_ok=True)
         lock = Lock(path)
+        # The settings first: whatever else is there, a folder that has them can be resumed.
+        _write_config(path, config)
         for name in ("trajectories", "checkpoints"):
             (path / name).mkdir(exist_ok=True)
-        _write_config(path, config)
         return cls(path, json.loads(json.dumps(config)), lock)
 
     @classmethod
