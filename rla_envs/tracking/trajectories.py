@@ -11,10 +11,11 @@ from typing import Any
 
 from rla_envs.errors import ConfigError, MissingExtra, RunError
 from rla_envs.tracking.files import replacing
-from rla_envs.types import Completion, Group, Sign, Step, StopReason, Trajectory, Vote
+from rla_envs.types import Completion, Group, Sign, Step, StopReason, Vote
 
-Ragged = Sequence[Sequence[Sequence[float] | None] | None]
-"""Numbers [group][trajectory][step]; None where a trajectory or a whole group has none."""
+Ragged = Sequence[Sequence[float] | None]
+"""Numbers of every step, one sequence a trajectory over all groups in order; None where it has none.
+An empty outer sequence says that nothing was measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +160,9 @@ def schema() -> Any:
 def _rows(
     iteration: int, groups: Sequence[Group], **numbers: Ragged | None
 ) -> Iterator[dict[str, Any]]:
+    for name, ragged in numbers.items():
+        _check(name, ragged, groups)
+    place = 0
     for g, group in enumerate(groups):
         for k, trajectory in enumerate(group.trajectories):
             task = trajectory.task
@@ -177,10 +181,8 @@ def _rows(
                 "stop_reason": trajectory.stop_reason,
                 "policy_version": trajectory.policy_version,
             }
-            picked = {
-                name: _pick(name, ragged, g, k, len(groups), len(group.trajectories), trajectory)
-                for name, ragged in numbers.items()
-            }
+            picked = {name: values[place] if values else None for name, values in numbers.items()}
+            place += 1
             if not trajectory.steps:
                 yield head
             for t, step in enumerate(trajectory.steps):
@@ -205,33 +207,20 @@ def _step_columns(step: Step) -> dict[str, Any]:
     }
 
 
-def _pick(
-    name: str,
-    ragged: Ragged | None,
-    g: int,
-    k: int,
-    groups: int,
-    trajectories: int,
-    trajectory: Trajectory,
-) -> Sequence[float] | None:
-    if ragged is None:
-        return None
-    if len(ragged) != groups:
-        raise ConfigError(f"{name} has {len(ragged)} entries for {groups} groups")
-    of_group = ragged[g]
-    if of_group is None:
-        return None
-    if len(of_group) != trajectories:
+def _check(name: str, ragged: Ragged | None, groups: Sequence[Group]) -> None:
+    if not ragged:
+        return
+    trajectories = [trajectory for group in groups for trajectory in group.trajectories]
+    if len(ragged) != len(trajectories):
         raise ConfigError(
-            f"{name}[{g}] has {len(of_group)} entries for {trajectories} trajectories; "
+            f"{name} has {len(ragged)} entries for {len(trajectories)} trajectories; "
             "use None for one that has no value"
         )
-    values = of_group[k]
-    if values is not None and len(values) != len(trajectory.steps):
-        raise ConfigError(
-            f"{name}[{g}][{k}] has {len(values)} values for {len(trajectory.steps)} steps"
-        )
-    return values
+    for place, (values, trajectory) in enumerate(zip(ragged, trajectories, strict=True)):
+        if values is not None and len(values) != len(trajectory.steps):
+            raise ConfigError(
+                f"{name}[{place}] has {len(values)} values for {len(trajectory.steps)} steps"
+            )
 
 
 def _record(rows: Sequence[dict[str, Any]]) -> TrajectoryRecord:

@@ -98,9 +98,7 @@ def test_trajectories_come_back_with_votes_labels_rewards_and_info(tmp_path: Pat
         Group(task=child, trajectories=(trajectory(child, step(), outcome=None),), on_trial=True),
     ]
     with RunFolder.create(tmp_path / "run", CONFIG) as run:
-        run.write_trajectories(
-            12, groups, oracle=[[[True, False]], None], rewards=[[[1.5, 0.5]], [None]]
-        )
+        run.write_trajectories(12, groups, oracle=[[True, False], None], rewards=[[1.5, 0.5], None])
         assert run.trajectory_iterations() == [12]
         first, second = run.trajectories(12)
     assert (first.task_id, first.seed, first.policy_version) == ("root", 2**63 - 1, 4)
@@ -124,13 +122,12 @@ def test_trajectory_without_steps_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("oracle", "message"),
     [
-        ([], "oracle has 0 entries for 1 groups"),
-        ([[]], r"oracle\[0\] has 0 entries for 1 trajectories"),
-        ([[[True]]], r"oracle\[0\]\[0\] has 1 values for 2 steps"),
+        ([None, None], "oracle has 2 entries for 1 trajectories"),
+        ([[True]], r"oracle\[0\] has 1 values for 2 steps"),
     ],
 )
 def test_labels_that_do_not_match_the_steps_are_refused(
-    tmp_path: Path, oracle: list[list[list[bool]]], message: str
+    tmp_path: Path, oracle: list[list[bool] | None], message: str
 ) -> None:
     group = Group(task=task(), trajectories=(trajectory(task(), step(), step()),))
     with (
