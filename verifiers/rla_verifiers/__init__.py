@@ -1,0 +1,1 @@
+"""Ground truth on episodes and steps; never an LLM."""
