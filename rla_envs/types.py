@@ -186,6 +186,17 @@ class Rewrite:
     """Why this transform: the part of the error summary it answers."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A rewriter's answer when it has no candidate.
+
+    Attributes:
+        reason: Why, as it is counted, e.g. "unparsed" for a reply that could not be read.
+    """
+
+    reason: str
+
+
 @runtime_checkable
 class ChatModel(Protocol):
     """Policy, judge and rewriter are three roles of this one protocol."""
@@ -256,8 +267,8 @@ class Rewriter(Protocol):
 
     def propose(
         self, task: Task, *, root: Task, direction: Direction, summary: ErrorSummary, seed: int
-    ) -> Rewrite | None:
-        """Return a candidate that keeps root's intention, or None when there is none."""
+    ) -> Rewrite | Refusal | None:
+        """Return a candidate that keeps root's intention, a Refusal that says why not, or None."""
         ...
 
 
