@@ -1,0 +1,184 @@
+"""The compact view: what it says, how short it is, and that it never tells what was not shown."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from rla_envs.alfworld.engine import Game, Goal, World, load_game
+from rla_envs.alfworld.view import EpisodeMemory, compact_view, words
+
+
+def play(game, *commands):
+    """Return the view after commands, each of which may be inadmissible."""
+    return views(game, commands)[-1]
+
+
+def views(game, commands):
+    world = World(game)
+    memory = EpisodeMemory(world)
+    seen = [compact_view(memory)]
+    for command in commands:
+        happened = world.resolve(command) is not None
+        world.step(command)
+        memory.update(command, happened=happened)
+        seen.append(compact_view(memory))
+    return seen
+
+
+def part(view, name):
+    parts = dict(text.split(" : ", 1) for text in view.split(" | "))
+    return parts.get(name)
+
+
+def test_first_view_names_places_and_no_contents(kitchen_game):
+    assert play(kitchen_game) == (
+        "task : put a clean mug in cabinet . | at : middle | hand : empty | tool : sinkbasin 1 "
+        "| goal : cabinet 1 2 | new : cabinet 1 2 , countertop 1 , shelf 1 , sinkbasin 1"
+    )
+
+
+def test_a_closed_place_stays_new_until_it_is_opened(kitchen_game):
+    closed = play(kitchen_game, "go to cabinet 1")
+    assert part(closed, "at") == "cabinet 1 closed"
+    assert "cabinet 1 2" in part(closed, "new")
+    opened = play(kitchen_game, "go to cabinet 1", "open cabinet 1")
+    assert part(opened, "at") == "cabinet 1 open : mug 1"
+    assert part(opened, "seen") == "mug 1 in cabinet 1"
+
+
+def test_nothing_is_new_while_the_thing_needed_is_known(kitchen_game, solution):
+    assert part(play(kitchen_game, "go to countertop 1"), "new") is not None
+    for commands in range(2, 7):
+        assert part(play(kitchen_game, *solution[:commands]), "new") is None
+
+
+def test_hand_shows_the_states_the_agent_caused(kitchen_game, solution):
+    assert part(play(kitchen_game, *solution[:3]), "hand") == "mug 1"
+    assert part(play(kitchen_game, *solution[:5]), "hand") == "mug 1 clean"
+
+
+def test_only_the_clean_mug_in_a_cabinet_is_done(kitchen_game, solution):
+    dirty = play(kitchen_game, *solution[:3], "move mug 1 to cabinet 1")
+    assert part(dirty, "done") is None
+    assert part(dirty, "seen") == "mug 1 in cabinet 1"
+    assert part(play(kitchen_game, *solution), "done") == "mug 1 clean in cabinet 1"
+
+
+def test_a_place_beside_the_one_gone_to_is_unknown_until_examined(kitchen_game):
+    arrived = play(kitchen_game, "go to sinkbasin 1")
+    assert part(arrived, "at") in ("sinkbasin 1 : empty ; shelf 1", "shelf 1 ; sinkbasin 1 : empty")
+    assert "mug 2" not in arrived
+    assert "shelf 1" in part(arrived, "new")
+    examined = play(kitchen_game, "go to sinkbasin 1", "examine shelf 1")
+    assert part(examined, "seen") == "mug 2 in shelf 1"
+
+
+def test_a_command_without_effect_says_so(kitchen_game):
+    view = play(kitchen_game, "open cabinet 1")
+    assert part(view, "last") == "open cabinet 1 : nothing happens"
+    assert part(play(kitchen_game, "look"), "last") == "look"
+
+
+def test_states_that_were_never_told_are_not_shown(kitchen):
+    mug, *others = kitchen.items
+    cool = replace(kitchen, items=(replace(mug, states=frozenset({"cool"})), *others))
+    commands = ("go to cabinet 1", "open cabinet 1", "take mug 1 from cabinet 1")
+    assert part(play(Game(scene=cool), *commands), "hand") == "mug 1"
+    assert part(play(Game(scene=cool), *commands, "examine mug 1"), "hand") == "mug 1 cool"
+
+
+def test_only_the_named_thing_matters_when_the_goal_names_one(kitchen):
+    goal = replace(kitchen.goal, item_id="Mug_bar_2")
+    view = play(Game(scene=replace(kitchen, goal=goal)), "go to cabinet 1", "open cabinet 1")
+    assert part(view, "seen") is None
+    assert part(view, "new") is not None
+
+
+def test_two_things_are_done_in_one_place_only(kitchen):
+    goal = Goal(task_type="pick_two_obj_and_place", object_type="Mug", receptacle_type="CounterTop")
+    game = Game(scene=replace(kitchen, goal=goal))
+    first = (
+        "go to shelf 1",
+        "take mug 2 from shelf 1",
+        "go to countertop 1",
+        "move mug 2 to countertop 1",
+    )
+    view = play(game, *first)
+    assert part(view, "done") == "mug 2 in countertop 1"
+    assert part(view, "new") == "cabinet 1 2 , sinkbasin 1"
+
+
+def test_large_rooms_list_four_numbers_a_kind(kitchen):
+    cabinet = kitchen.receptacles[1]
+    many = tuple(
+        replace(cabinet, id=f"Cabinet_bar_{n}", name=f"cabinet {n}", location=f"loc_{n + 10}")
+        for n in range(3, 12)
+    )
+    view = play(Game(scene=replace(kitchen, receptacles=(*kitchen.receptacles, *many))))
+    assert part(view, "goal") == "cabinet 1 2 3 4"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Put a Clean mug in/on cabinet12.", "put a clean mug in / on cabinet 12 ."),
+        ("  look \n", "look"),
+        ("", ""),
+    ],
+)
+def test_words_and_numbers_are_separate_tokens(text, expected):
+    assert words(text) == expected
+
+
+def shuffled(scene, rng):
+    """Return the scene with every thing somewhere else, states changed too."""
+    places = [place.id for place in scene.receptacles]
+    items = tuple(
+        replace(item, receptacles=(rng.choice(places),), states=frozenset({"clean"}))
+        for item in scene.items
+    )
+    return replace(scene, items=items)
+
+
+def test_unseen_contents_never_change_the_view(kitchen):
+    # Two rooms that differ in nothing the agent has been told must look the same.
+    rng = random.Random(0)
+    told = ("go to cabinet 1", "go to cabinet 2", "open countertop 1", "look", "inventory", "help")
+    for _ in range(50):
+        commands = [rng.choice(told) for _ in range(6)]
+        assert views(Game(scene=kitchen), commands) == views(
+            Game(scene=shuffled(kitchen, rng)), commands
+        )
+
+
+@pytest.mark.official
+def test_official_games_never_leak_and_stay_short(official_root):
+    paths = sorted(official_root.glob("valid_seen/*/*/game.tw-pddl"))[::10]
+    lengths = []
+    rng = random.Random(0)
+    for path in paths:
+        game = load_game(path)
+        for view in told_only(game, rng):
+            lengths.append(len(view.split()))
+    assert max(lengths) <= 130
+    assert sum(lengths) / len(lengths) <= 80
+
+
+def told_only(game, rng):
+    """Walk at random and check each thing in the view against the text read so far."""
+    world = World(game)
+    memory = EpisodeMemory(world)
+    read = world.feedback
+    names = {item.name for item in game.scene.items}
+    for _ in range(30):
+        view = compact_view(memory)
+        yield view
+        task, rest = view.split(" | ", 1)
+        shown = {" ".join(pair) for pair in zip(rest.split(), rest.split()[1:], strict=False)}
+        for name in names & shown:
+            assert f" {name}" in read, f"{name} was never shown; {view}"
+        command = rng.choice(world.admissible())
+        # A "take" names a thing that the list of commands told, not the text.
+        read += f"\n{command}\n{world.step(command)}"
+        memory.update(command)
