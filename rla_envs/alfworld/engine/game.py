@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import TaskError, TaskUnavailable
 from ...types import Task
-from .grammar import Syntax, read_grammar, write_domain, write_grammar
+from .grammar import Syntax, check_domain, read_grammar, write_domain, write_grammar
 from .payload import scene_from_payload
 from .pddl import read_problem, write_problem
 from .scene import Scene
@@ -65,14 +65,16 @@ def game_from_json(data: Mapping[str, Any]) -> Game:
     Raises:
         TaskError: a part is missing or unknown to the embedded engine.
     """
-    if not isinstance(data, Mapping) or not all(
+    if not all(
         isinstance(data.get(key), str) for key in ("pddl_domain", "grammar", "pddl_problem")
     ):
         raise TaskError("a game needs the texts pddl_domain, grammar and pddl_problem")
-    syntax, instruction = read_grammar(data["grammar"], data["pddl_domain"])
+    syntax, instruction = read_grammar(data["grammar"])
+    scene = read_problem(data["pddl_problem"], instruction)
+    check_domain(data["pddl_domain"], {receptacle.type for receptacle in scene.receptacles})
     walkthrough = data.get("walkthrough")
     return Game(
-        scene=read_problem(data["pddl_problem"], instruction),
+        scene=scene,
         walkthrough=None if walkthrough is None else tuple(walkthrough),
         syntax=syntax,
     )

@@ -32,10 +32,10 @@ _GRAMMARS: dict[str, Syntax] = {
     "4630bf5631830dfa": "move",  # written by alfworld-generate 0.4
     "3bf002a75f243f62": "put",  # written by ALFWorld 0.2 and 0.3
 }
-_DOMAINS = {
-    "9549a55d7ecd967f",  # official games (json_2.1.1)
-    "68c0c8ed4392a559",  # alfworld 0.4: does not clean in a receptacle of type Sink
-    "c398bac7936b4387",  # ALFWorld 0.2 and 0.3: no help
+_OFFICIAL_DOMAIN = "9549a55d7ecd967f"  # json_2.1.1
+_DOMAINS_WITHOUT_SINK = {
+    "68c0c8ed4392a559",  # alfworld-generate 0.4
+    "c398bac7936b4387",  # ALFWorld 0.2 and 0.3: no help either
 }
 
 HELP = """\
@@ -56,34 +56,40 @@ Available commands:
 """
 
 
-def read_grammar(grammar: str, domain: str) -> tuple[Syntax, str]:
-    """Return the syntax of a game file and its task sentence, full stop included.
-
-    Args:
-        grammar: The game's ``grammar``.
-        domain: The game's ``pddl_domain``.
+def read_grammar(grammar: str) -> tuple[Syntax, str]:
+    """Return the syntax of a game's ``grammar`` and the task sentence in it, full stop included.
 
     Raises:
-        TaskError: grammar or domain is none of those whose behaviour is compiled in.
+        TaskError: the grammar is none of those whose text is compiled in.
     """
-    task = _TASK.search(grammar)
-    own_grammars, own_domains = _own_digests()
-    syntax = None
-    if task is not None:
+    if task := _TASK.search(grammar):
         digest = _digest(_TASK.sub("TASK", grammar))
-        syntax = _GRAMMARS.get(digest) or own_grammars.get(digest)
-    if syntax is None:
-        raise TaskError(
-            "the game's grammar is not one that ALFWorld or rla_envs has published, so the "
-            'embedded engine cannot promise its text; run the game with engine="textworld"'
-        )
-    if _domain_digest(domain) not in _DOMAINS | own_domains:
-        raise TaskError(
-            "the game's pddl_domain is not one that ALFWorld or rla_envs has published, so the "
-            'embedded engine cannot promise its rules; run the game with engine="textworld"'
-        )
-    assert task is not None
-    return syntax, json.loads(f'"{task[1]}"')
+        if syntax := _GRAMMARS.get(digest) or _own_digests()[0].get(digest):
+            return syntax, json.loads(f'"{task[1]}"')
+    raise TaskError(
+        "the game's grammar is not one that ALFWorld or rla_envs has published, so the embedded "
+        'engine cannot promise its text; run the game with engine="textworld"'
+    )
+
+
+def check_domain(domain: str, receptacle_types: Iterable[str]) -> None:
+    """Refuse a ``pddl_domain`` whose rules are not the compiled-in ones.
+
+    ALFWorld has published two sets of rules. They differ in whether a receptacle of type Sink
+    cleans; ordinary rooms have none, but a SinkBasin.
+
+    Raises:
+        TaskError: the domain is unknown, or treats a Sink of this room in another way.
+    """
+    digest = _domain_digest(domain)
+    if digest in {_OFFICIAL_DOMAIN, *_own_digests()[1]}:
+        return
+    if digest in _DOMAINS_WITHOUT_SINK and "Sink" not in receptacle_types:
+        return
+    raise TaskError(
+        "the game's pddl_domain is not one that ALFWorld or rla_envs has published, so the "
+        'embedded engine cannot promise its rules; run the game with engine="textworld"'
+    )
 
 
 def write_grammar(syntax: Syntax, instruction: str) -> str:
@@ -165,11 +171,12 @@ def _domain_digest(domain: str) -> str:
 @lru_cache(maxsize=1)
 def _own_digests() -> tuple[dict[str, Syntax], set[str]]:
     syntaxes: tuple[Syntax, ...] = ("move", "put")
-    texts = {syntax: _TASK.sub("TASK", write_grammar(syntax, "")) for syntax in syntaxes}
-    domains = {_domain_digest(write_domain(syntax)) for syntax in syntaxes}
-    return {_digest(text): syntax for syntax, text in texts.items()}, domains
+    grammars: dict[str, Syntax] = {}
+    for syntax in syntaxes:
+        grammars[_digest(_TASK.sub("TASK", write_grammar(syntax, "")))] = syntax
+    return grammars, {_domain_digest(write_domain(syntax)) for syntax in syntaxes}
 
 
 @lru_cache(maxsize=2)
 def _resource(name: str) -> str:
-    return (files(__package__) / "data" / name).read_text(encoding="utf-8")
+    return (files("rla_envs.alfworld.engine") / "data" / name).read_text(encoding="utf-8")

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from sys import intern
 
-
 from ...errors import TaskError
 from .grammar import name_entities
 from .scene import Goal, Item, ItemState, Receptacle, Scene, TaskType
@@ -82,7 +81,9 @@ def read_problem(problem: str, instruction: str) -> Scene:
         ) from None
     vessels = singles.get("isReceptacleObject", set())
     flagged = {flag: singles.get(flag, set[str]()) for flag in _FLAGS}
-    states = {state: singles.get(fact, set[str]()) for state, fact in _STATE_FACTS.items()}
+    states: dict[ItemState, set[str]] = {
+        state: singles.get(fact, set()) for state, fact in _STATE_FACTS.items()
+    }
     items = tuple(
         Item(
             id=id_,

@@ -14,7 +14,6 @@ from .tables import Action
 if TYPE_CHECKING:
     from .world import World
 
-_FLAGS = {"clean": "cleanable", "heat": "heatable", "cool": "coolable"}
 _DEED = {"clean": "cleaned", "heat": "heated", "cool": "cooled"}
 _VERBS = (
     "go to, open, close, take, move, examine, use, heat, clean, cool, slice, look, inventory, help"
@@ -141,7 +140,7 @@ def _work(world: World, verb: str, item: str, receptacle: str) -> str | None:
         return reason
     if receptacle not in world.tables.appliances[verb]:
         return f"{_name(world, receptacle)} cannot {verb} anything"
-    if getattr(world.tables.items[item], _FLAGS[verb]):
+    if item in world.tables.treatable[verb]:
         return None
     return f"{_name(world, item)} cannot be {_DEED[verb]}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import TaskError
-from .grammar import Syntax, listing, name_entities
+from .grammar import Syntax, name_entities
 from .scene import Item, Receptacle, Scene
 
 CLEANERS = frozenset({"SinkBasin", "Sink"})
@@ -13,11 +13,6 @@ HEATERS = frozenset({"Microwave"})
 COOLERS = frozenset({"Fridge"})
 KNIVES = frozenset({"Knife", "ButterKnife"})
 _APPLIANCES = {"clean": CLEANERS, "heat": HEATERS, "cool": COOLERS}
-_REQUIRED_FLAG = {
-    "pick_clean_then_place_in_recep": "cleanable",
-    "pick_heat_then_place_in_recep": "heatable",
-    "pick_cool_then_place_in_recep": "coolable",
-}
 
 
 class Action(NamedTuple):
@@ -48,7 +43,9 @@ class Tables:
         appliances: "clean", "heat" and "cool" -> ids of the receptacles that do it.
         arrivals: Receptacle id -> what "You arrive at" says.
         knives, sliceable, switches: ids of the items that cut, can be cut, can be switched on.
-        targets: ids of the items that may fulfil the goal.
+        treatable: "clean", "heat" and "cool" -> ids of the items to which it can be done.
+        of_type: ids of the items of the goal's type, if they can be brought into its state.
+        wanted: Those among them that fulfil the goal: all, or the one that is asked for.
         goal_receptacles: ids of the receptacles that may fulfil the goal.
         lamps: ids of the lights that may fulfil the goal.
     """
@@ -63,14 +60,16 @@ class Tables:
         "lamps",
         "names",
         "near",
+        "of_type",
         "rank",
         "receptacles",
         "scene",
         "sliceable",
         "switches",
         "syntax",
-        "targets",
+        "treatable",
         "walks",
+        "wanted",
     )
 
     def __init__(self, scene: Scene, syntax: Syntax) -> None:
@@ -84,6 +83,14 @@ class Tables:
         self.ids = {name: id_ for id_, name in self.names.items()}
         if len(self.ids) < len(scene.items) + len(scene.receptacles):
             raise TaskError("two entities share an id or a name; names follow from name_entities")
+        used = {place for item in scene.items for place in item.receptacles}
+        if unknown := used - self.receptacles.keys():
+            raise TaskError(f"items are in receptacles that the scene lacks: {sorted(unknown)[:3]}")
+        self.treatable = {
+            "clean": frozenset(item.id for item in scene.items if item.cleanable),
+            "heat": frozenset(item.id for item in scene.items if item.heatable),
+            "cool": frozenset(item.id for item in scene.items if item.coolable),
+        }
         self._lay_out()
         self._find_goal()
         self.appliances = {
@@ -114,22 +121,23 @@ class Tables:
 
     def _find_goal(self) -> None:
         goal = self.scene.goal
-        flag = _REQUIRED_FLAG.get(goal.task_type)
-        self.targets = tuple(
-            item.id
-            for item in self.scene.items
-            if item.type == goal.object_type and (flag is None or getattr(item, flag))
+        needs = {
+            "pick_clean_then_place_in_recep": self.treatable["clean"],
+            "pick_heat_then_place_in_recep": self.treatable["heat"],
+            "pick_cool_then_place_in_recep": self.treatable["cool"],
+        }.get(goal.task_type, self.items.keys())
+        self.of_type = tuple(
+            id_
+            for id_, item in self.items.items()
+            if item.type == goal.object_type and id_ in needs
         )
+        self.wanted = tuple(id_ for id_ in self.of_type if goal.item_id in (None, id_))
         self.goal_receptacles = tuple(
             r.id for r in self.scene.receptacles if r.type == goal.receptacle_type
         )
         self.lamps = tuple(
             item.id for item in self.scene.items if item.type == goal.lamp_type and item.toggleable
         )
-
-    def overview(self) -> str:
-        """Return the list of all receptacles that the intro gives."""
-        return listing(f"a {receptacle.name}" for receptacle in self.receptacles.values())
 
     def parse(self, command: str) -> Action | None:
         """Return what a command means, in either syntax; None if it names nothing in this game."""
@@ -143,7 +151,7 @@ class Tables:
         return Action(verb, first_id, second_id)
 
     def spell(self, command: str) -> Action | None:
-        """Return a command's verb and the names in it, known or not; None if it has no known form."""
+        """Return a command's verb and the names in it, known or not; None if it is of no form."""
         verb, _, rest = command.partition(" ")
         if verb in _ALONE:
             known = not rest and (verb != "help" or self.syntax == "move")

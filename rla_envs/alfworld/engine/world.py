@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from bisect import insort
 
+from .commands import admissible_commands, put_command
 from .game import Game
-from .grammar import HELP, listing
+from .grammar import HELP
+from .narration import intro, inventory_text, item_text, receptacle_text, view_text
 from .reasons import obstacle
 from .tables import Action
 
-_NOTHING = "Nothing happens."
+NOTHING_HAPPENS = "Nothing happens."
 
 
 class World:
@@ -22,14 +24,16 @@ class World:
 
     Attributes:
         game: What is played.
+        tables: The game's look-up tables.
         feedback: Text after the last command; at first the intro with the task sentence.
         won: Whether the goal holds now. It can stop holding if the episode goes on.
         at: Location of the agent.
         holding: id of the item in hand, or None.
-        contents: Receptacle id -> ids of the items in it, in listing order.
+        contents: Receptacle id -> ids of the items in it, in listing order. In official games a
+            thing can be in two receptacles, and then also in hand and in one.
         opened: ids of the open receptacles (of those that can be closed).
         clean, hot, cool, sliced, toggled: ids of the items of which that is true.
-        places: Item id -> locations where the domain believes it (``objectAtLocation``).
+        places: Item id -> locations where the domain believes it to be (``objectAtLocation``).
         taken: Item id -> receptacles it was taken from and not put back to since.
     """
 
@@ -53,15 +57,16 @@ class World:
     )
 
     def __init__(self, game: Game) -> None:
+        """Start an episode of game."""
         self.game = game
         self.tables = game.tables
-        tables, scene = self.tables, game.scene
+        scene = game.scene
         self.at = scene.agent_location
         self.holding: str | None = None
-        self.opened = {r.id for r in scene.receptacles if r.opened}
-        self.contents: dict[str, list[str]] = {id_: [] for id_ in tables.receptacles}
+        self.opened = {r.id for r in scene.receptacles if r.openable and r.opened}
+        self.contents: dict[str, list[str]] = {id_: [] for id_ in self.tables.receptacles}
         self.places: dict[str, set[str]] = {}
-        for id_, item in tables.items.items():
+        for id_, item in self.tables.items.items():
             for receptacle in item.receptacles:
                 self.contents[receptacle].append(id_)
             if item.location is not None:
@@ -74,25 +79,18 @@ class World:
         self.toggled = {i.id for i in scene.items if "toggled" in i.states}
         self._admissible: list[str] | None = None
         self.won = self._goal_holds()
-        view = self._view() if self.near else _middle(tables.overview())
-        self.feedback = (
-            f"-= Welcome to TextWorld, ALFRED! =-\n\n{view}\n\nYour task is to: {scene.instruction}"
-        )
+        self.feedback = intro(self)
 
     @property
     def near(self) -> tuple[str, ...]:
-        """ids of the receptacles at the agent's location, in listing order."""
+        """The ids of the receptacles at the agent's location, in listing order."""
         return self.tables.near.get(self.at, ())
 
     def copy(self) -> World:
         """Return an independent world in the same state."""
         twin = World.__new__(World)
-        twin.game, twin.tables, twin.at, twin.holding = (
-            self.game,
-            self.tables,
-            self.at,
-            self.holding,
-        )
+        twin.game, twin.tables = self.game, self.tables
+        twin.at, twin.holding = self.at, self.holding
         twin.feedback, twin.won = self.feedback, self.won
         twin.opened, twin.clean, twin.hot = set(self.opened), set(self.clean), set(self.hot)
         twin.cool, twin.sliced, twin.toggled = set(self.cool), set(self.sliced), set(self.toggled)
@@ -106,7 +104,7 @@ class World:
         """Carry out a command and return the feedback; "Nothing happens." if it is not possible."""
         action = self.tables.parse(command.strip())
         if action is None or obstacle(self, action) is not None:
-            self.feedback = _NOTHING
+            self.feedback = NOTHING_HAPPENS
         else:
             self.feedback = self._do(action)
         return self.feedback
@@ -117,242 +115,105 @@ class World:
         action = self.tables.parse(text)
         if action is None or obstacle(self, action) is not None:
             return None
-        return self._put_command(action.first, action.second) if action.verb == "put" else text
+        return put_command(self.tables, *action[1:]) if action.verb == "put" else text
 
     def admissible(self) -> list[str]:
         """Return all commands that are possible now, sorted."""
         if self._admissible is None:
-            self._admissible = self._list_commands()
+            self._admissible = admissible_commands(self)
         return list(self._admissible)
-
-    # What a command does.
 
     def _do(self, action: Action) -> str:
         verb, first, second = action
-        names = self.tables.names
-        if verb == "go":
-            self.at = self.tables.receptacles[first].location
-            self._changed()
-            return f"You arrive at {self.tables.arrivals[first]}. {self._inside(first)}"
-        if verb == "examine":
-            return self._describe(first) if first in self.tables.rank else self._inside(first)
         if verb == "look":
-            return self._view()
+            return view_text(self)
         if verb == "inventory":
-            if self.holding is None:
-                return "You are not carrying anything."
-            return f"You are carrying: a {names[self.holding]}."
+            return inventory_text(self)
         if verb == "help":
             return HELP
-        text = _DEEDS[verb](self, first, second)
-        self._changed()
+        if verb == "examine":
+            is_item = first in self.tables.items
+            return item_text(self, first) if is_item else receptacle_text(self, first)
+        name, other = self.tables.names[first], self.tables.names.get(second, "")
+        text = ""
+        if verb == "go":
+            self.at = self.tables.receptacles[first].location
+            text = f"You arrive at {self.tables.arrivals[first]}. {receptacle_text(self, first)}"
+        elif verb == "open":
+            self.opened.add(first)
+            text = f"You open the {name}. {receptacle_text(self, first)}"
+        elif verb == "close":
+            self.opened.discard(first)
+            text = f"You close the {name}."
+        elif verb == "take":
+            self._take(first, second)
+            text = f"You pick up the {name} from the {other}."
+        elif verb == "put":
+            self._put(first, second)
+            is_move = self.tables.syntax == "move"
+            text = (
+                f"You move the {name} to the {other}."
+                if is_move
+                else (f"You put the {name} in/on the {other}.")
+            )
+        elif verb == "use":
+            # Nothing switches off again: the domain only ever adds isToggled.
+            self.toggled.add(first)
+            text = f"You turn on the {name}."
+        elif verb == "slice":
+            self.sliced.add(first)
+            text = f"You sliced the {name} with the {other}."
+        else:
+            self._treat(verb, first)
+            text = f"You {verb} the {name} using the {other}."
+        self._admissible = None
+        self.won = self._goal_holds()
         return text
 
-    def _open(self, receptacle: str, _: str) -> str:
-        self.opened.add(receptacle)
-        return f"You open the {self.tables.names[receptacle]}. {self._inside(receptacle)}"
-
-    def _close(self, receptacle: str, _: str) -> str:
-        self.opened.discard(receptacle)
-        return f"You close the {self.tables.names[receptacle]}."
-
-    def _take(self, item: str, receptacle: str) -> str:
+    def _take(self, item: str, receptacle: str) -> None:
         self.holding = item
         self.contents[receptacle].remove(item)
         self.taken.setdefault(item, set()).add(receptacle)
         self.places.setdefault(item, set()).discard(self.at)
-        names = self.tables.names
-        return f"You pick up the {names[item]} from the {names[receptacle]}."
 
-    def _put(self, item: str, receptacle: str) -> str:
+    def _put(self, item: str, receptacle: str) -> None:
         self.holding = None
         if item not in self.contents[receptacle]:
             insort(self.contents[receptacle], item, key=self.tables.rank.__getitem__)
         self.taken.setdefault(item, set()).discard(receptacle)
         self.places.setdefault(item, set()).add(self.at)
-        name, place = self.tables.names[item], self.tables.names[receptacle]
-        if self.tables.syntax == "move":
-            return f"You move the {name} to the {place}."
-        return f"You put the {name} in/on the {place}."
 
-    def _clean(self, item: str, receptacle: str) -> str:
-        self.clean.add(item)
-        return f"You clean the {self.tables.names[item]} using the {self.tables.names[receptacle]}."
-
-    def _heat(self, item: str, receptacle: str) -> str:
-        self.hot.add(item)
-        self.cool.discard(item)
-        return f"You heat the {self.tables.names[item]} using the {self.tables.names[receptacle]}."
-
-    def _cool(self, item: str, receptacle: str) -> str:
-        self.cool.add(item)
-        self.hot.discard(item)
-        return f"You cool the {self.tables.names[item]} using the {self.tables.names[receptacle]}."
-
-    def _use(self, item: str, _: str) -> str:
-        self.toggled.add(item)
-        return f"You turn on the {self.tables.names[item]}."
-
-    def _slice(self, item: str, knife: str) -> str:
-        self.sliced.add(item)
-        return f"You sliced the {self.tables.names[item]} with the {self.tables.names[knife]}."
-
-    def _changed(self) -> None:
-        self._admissible = None
-        self.won = self._goal_holds()
+    def _treat(self, verb: str, item: str) -> None:
+        if verb == "clean":
+            self.clean.add(item)
+        elif verb == "heat":
+            self.hot.add(item)
+            self.cool.discard(item)
+        else:
+            self.cool.add(item)
+            self.hot.discard(item)
 
     def _goal_holds(self) -> bool:
-        goal, tables = self.game.scene.goal, self.tables
-        targets = tables.targets if goal.item_id is None else (goal.item_id,)
-        if goal.task_type == "look_at_obj_in_light":
-            return self.holding in targets and any(
+        tables, task_type = self.tables, self.game.scene.goal.task_type
+        if task_type == "look_at_obj_in_light":
+            return self.holding in tables.wanted and any(
                 lamp in self.toggled and lamp in self.contents[receptacle]
                 for lamp in tables.lamps
                 for receptacle in self.near
             )
-        if goal.task_type == "pick_two_obj_and_place":
-            for receptacle in tables.goal_receptacles:
-                there = self.contents[receptacle]
-                if any(item in there for item in targets):
-                    if sum(item in there for item in tables.targets) > 1:
-                        return True
-            return False
-        ready = {
-            "pick_clean_then_place_in_recep": self.clean,
-            "pick_heat_then_place_in_recep": self.hot,
-            "pick_cool_then_place_in_recep": self.cool,
-        }.get(goal.task_type, targets)
-        return any(
-            item in self.contents[receptacle]
-            for item in targets
-            if item in ready
-            for receptacle in tables.goal_receptacles
-        )
-
-    # What a command says.
-
-    def _inside(self, receptacle: str) -> str:
-        tables = self.tables
-        name = tables.names[receptacle]
-        things = listing([f"a {tables.names[item]}" for item in self.contents[receptacle]])
-        if not tables.receptacles[receptacle].openable:
-            return f"On the {name}, you see {things}."
-        if receptacle not in self.opened:
-            return f"The {name} is closed."
-        return f"The {name} is open. In it, you see {things}."
-
-    def _view(self) -> str:
-        if not self.near:
-            return _middle("nothing")
-        names = self.tables.names
-        # TextWorld learns that a thing is not in a receptacle only when it is taken out; put back
-        # into another one at the same place, it counts as lying "next to" the first.
-        beside = [
-            f"a {names[item]}"
-            for item in sorted(self.taken, key=self.tables.rank.__getitem__)
-            if self.at in self.places[item]
-            for receptacle in self.near
-            if receptacle in self.taken[item]
+        wanted = [
+            item
+            for item in tables.wanted
+            if (task_type != "pick_clean_then_place_in_recep" or item in self.clean)
+            and (task_type != "pick_heat_then_place_in_recep" or item in self.hot)
+            and (task_type != "pick_cool_then_place_in_recep" or item in self.cool)
         ]
-        facing = listing(names[receptacle] for receptacle in self.near)
-        return f"You are facing the {facing}. Next to it, you see {listing(beside)}."
-
-    def _describe(self, item: str) -> str:
-        description = self.tables.items[item]
-        name = description.name
-        if description.vessel:
-            inside = sorted(description.inside, key=self.tables.rank.__getitem__)
-            things = listing(f"a {self.tables.names[inner]}" for inner in inside)
-            return f"This is a normal {name}. In it, you see {things}."
-        clean, sliced = item in self.clean, item in self.sliced
-        warmth = "hot" if item in self.hot else "cool" if item in self.cool else ""
-        if warmth and clean:
-            return f"This is a {warmth} and clean {'sliced ' * sliced}{name}."
-        if warmth and not sliced:
-            return f"This is a {'cold' if warmth == 'cool' else warmth} {name}."
-        if warmth or clean:
-            return f"This is a {warmth or 'clean'} {'sliced ' * sliced}{name}."
-        if item in self.toggled:
-            return f"This {name} is on."
-        return f"This is a sliced {name}." if sliced else f"There's nothing special about {name}."
-
-    # What is possible.
-
-    def _list_commands(self) -> list[str]:
-        """Return the sorted commands: verbs come in alphabetical order, then their objects."""
-        tables, near, held = self.tables, self.near, self.holding
-        names = tables.names
-        closed = [r for r in near if tables.receptacles[r].openable and r not in self.opened]
-        doors = [r for r in near if r in self.opened]
-        within_reach = [r for r in near if r not in closed]
-        examine = [f"examine {names[r]}" for r in near]
-        work: dict[str, list[str]] = {"clean": [], "heat": [], "cool": []}
-        put: list[str] = []
-        slice_: list[str] = []
-        take: list[str] = []
-        if held is not None:
-            item = tables.items[held]
-            examine.append(f"examine {item.name}")
-            for verb, able in zip(
-                work, (item.cleanable, item.heatable, item.coolable), strict=True
-            ):
-                if able:
-                    helpers = tables.appliances[verb].intersection(near)
-                    work[verb] = [f"{verb} {item.name} with {names[r]}" for r in helpers]
-            for r in within_reach:
-                if (tables.receptacles[r].type, item.type) in self.game.scene.can_contain:
-                    put.append(self._put_command(held, r))
-            if held in tables.knives:
-                slice_ = [
-                    f"slice {names[i]} with {item.name}"
-                    for i in tables.sliceable
-                    if self.at in self.places.get(i, ())
-                ]
-        else:
-            take = [
-                f"take {names[i]} from {names[r]}"
-                for r in within_reach
-                for i in self.contents[r]
-                if tables.items[i].pickupable
-            ]
-        use = {f"use {names[i]}" for i in tables.switches for r in near if i in self.contents[r]}
-        return [
-            *sorted(work["clean"]),
-            *sorted(f"close {names[r]}" for r in doors),
-            *sorted(work["cool"]),
-            *sorted(examine),
-            *tables.walks[self.at],
-            *sorted(work["heat"]),
-            *(("help",) if tables.syntax == "move" else ()),
-            "inventory",
-            "look",
-            *(sorted(put) if tables.syntax == "move" else ()),
-            *sorted(f"open {names[r]}" for r in closed),
-            *(sorted(put) if tables.syntax == "put" else ()),
-            *sorted(slice_),
-            *sorted(take),
-            *sorted(use),
-        ]
-
-    def _put_command(self, item: str, receptacle: str) -> str:
-        name, place = self.tables.names[item], self.tables.names[receptacle]
-        if self.tables.syntax == "move":
-            return f"move {name} to {place}"
-        return f"put {name} in/on {place}"
-
-
-def _middle(things: str) -> str:
-    return f"You are in the middle of a room. Looking quickly around you, you see {things}."
-
-
-_DEEDS = {
-    "open": World._open,
-    "close": World._close,
-    "take": World._take,
-    "put": World._put,
-    "clean": World._clean,
-    "heat": World._heat,
-    "cool": World._cool,
-    "use": World._use,
-    "slice": World._slice,
-}
+        for receptacle in tables.goal_receptacles:
+            there = self.contents[receptacle]
+            if not any(item in there for item in wanted):
+                continue
+            if task_type != "pick_two_obj_and_place":
+                return True
+            if sum(item in there for item in tables.of_type) > 1:
+                return True
+        return False

@@ -1,0 +1,59 @@
+"""The process in which the real engine lives: ``python -m rla_envs.alfworld.engine.textworld_worker``.
+
+Reads one JSON request a line from stdin and answers with one JSON line. TextWorld leaks a loaded
+library a game, rewrites ``sys.argv`` and swaps stdout, so it gets a process of its own, and what it
+prints must not reach the pipe.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from typing import Any, TextIO
+
+
+def serve() -> None:
+    """Answer requests until stdin closes."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    # Importing alfworld creates a data folder in the user's home unless told where to.
+    os.environ.setdefault("ALFWORLD_DATA", tempfile.gettempdir())
+    try:
+        from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
+        from textworld import EnvInfos
+        from textworld.envs.pddl import PddlEnv
+
+        real: Any = AlfredDemangler(PddlEnv(EnvInfos(won=True, admissible_commands=True)))
+    except ImportError as error:
+        _answer(answers, {"missing": str(error)})
+        return
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if "game" in request:
+                real.load(request["game"])
+                state = real.reset()
+            else:
+                state, _, _ = real.step(request["command"])
+        except Exception as error:  # The engine raises whatever its parsers raise.
+            _answer(answers, {"error": f"{type(error).__name__}: {error}"})
+            continue
+        _answer(
+            answers,
+            {
+                "feedback": state["feedback"],
+                "admissible": state["admissible_commands"],
+                "won": bool(state["won"]),
+            },
+        )
+
+
+def _answer(answers: TextIO, data: dict[str, Any]) -> None:
+    answers.write(json.dumps(data) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    serve()
