@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium
 from gymnasium.error import ResetNeeded
 
 from rla_envs.alfworld.engine import World, game_of, why_not
 from rla_envs.alfworld.view import EpisodeMemory, compact_view
-from rla_envs.errors import ConfigError, TaskError, TaskUnavailable
+from rla_envs.errors import ConfigError, TaskError, TaskUnavailable, WorkerCrashed
 from rla_envs.spaces import Unicode
 from rla_envs.types import Sign, Task
+
+if TYPE_CHECKING:
+    from rla_envs.alfworld.engine.textworld import RealWorld
 
 Engine = Literal["native", "textworld"]
 View = Literal["full", "compact"]
@@ -119,7 +122,7 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
         self._seed = seed
         self._tasks: Sequence[Task] | None = None
         self._places: dict[str, int] | None = None
-        self._real: Any = None
+        self._real: RealWorld | None = None
         self._task: Task | None = None
         self._world: World | None = None
         self._memory: EpisodeMemory | None = None
@@ -183,11 +186,9 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
         if self._over or world is None or memory is None:
             raise ResetNeeded("the episode is over or none has begun; call reset()")
         command, reason = understand(world, action)
-        self._feedback = world.step(command)
-        won = world.won
-        if self._real is not None and self.engine == "textworld":
-            self._feedback = self._real.step(command)
-            won = self._real.won
+        self._feedback, won = world.step(command), world.won
+        if self.engine == "textworld":
+            self._feedback, won = self._run_real(command)
         memory.update(command, happened=reason is None)
         self._steps += 1
         truncated = not won and self._steps >= self.max_steps
@@ -246,9 +247,24 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
     def _start_real(self, task: Task) -> str:
         from rla_envs.alfworld.engine.textworld import RealWorld
 
-        self.close()
-        self._real = RealWorld(game_of(task))
+        file = task.payload.get("game_file")
+        source = game_of(task) if file is None else Path(file)
+        if self._real is not None:
+            try:
+                return self._real.load(source)
+            except WorkerCrashed:
+                self.close()
+        self._real = RealWorld(source)
         return self._real.feedback
+
+    def _run_real(self, command: str) -> tuple[str, bool]:
+        assert self._real is not None
+        try:
+            return self._real.step(command), self._real.won
+        except WorkerCrashed:
+            self.close()
+            self._over = True
+            raise
 
     def _observation(self) -> str:
         if self.view == "full":
@@ -260,7 +276,7 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
         world, task = self._world, self._task
         assert world is not None
         assert task is not None
-        shown = self._real if self.engine == "textworld" else world
+        shown = world if self._real is None else self._real
         known = (task.root_id, task.parent_id, task.id)
         return {
             "admissible_commands": list(shown.admissible()),

@@ -10,9 +10,15 @@ from rla_envs.alfworld.engine import Game, Goal, Item, Receptacle, Scene, scene_
 from rla_envs.types import Task
 
 
+def entity_id(kind: str, number: int) -> str:
+    """Return an id that makes the real engine call the thing by this number: it counts down."""
+    tail = "_bar_SinkBasin" if kind == "SinkBasin" else ""
+    return f"{kind.removesuffix('Basin')}_bar_{9 - number}{tail}"
+
+
 def _place(kind: str, number: int, location: str, *, openable: bool = False) -> Receptacle:
     return Receptacle(
-        id=f"{kind}_bar_{number}",
+        id=entity_id(kind, number),
         name=f"{kind.lower()} {number}",
         type=kind,
         location=location,
@@ -23,7 +29,7 @@ def _place(kind: str, number: int, location: str, *, openable: bool = False) -> 
 
 def _mug(number: int, receptacle: str, location: str) -> Item:
     return Item(
-        id=f"Mug_bar_{number}",
+        id=entity_id("Mug", number),
         name=f"mug {number}",
         type="Mug",
         location=location,
@@ -43,14 +49,14 @@ KITCHEN = Scene(
         _place("Shelf", 1, "loc_4"),
     ),
     items=(
-        _mug(1, "Cabinet_bar_1", "loc_2"),
-        _mug(2, "Shelf_bar_1", "loc_4"),
+        _mug(1, entity_id("Cabinet", 1), "loc_2"),
+        _mug(2, entity_id("Shelf", 1), "loc_4"),
         Item(
-            id="Plate_bar_1",
+            id=entity_id("Plate", 1),
             name="plate 1",
             type="Plate",
             location="loc_1",
-            receptacles=("CounterTop_bar_1",),
+            receptacles=(entity_id("CounterTop", 1),),
             cleanable=True,
         ),
     ),

@@ -1,5 +1,6 @@
 """The ALFWorld environment, on a kitchen that can be followed by eye and on official games."""
 
+import os
 import pickle
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 import rla_envs  # noqa: F401
 from rla_envs.alfworld.engine import Goal, World, game_of, load_game, scene_to_payload
 from rla_envs.alfworld.env import AlfWorldEnv
-from rla_envs.errors import ConfigError, TaskError, TaskUnavailable
+from rla_envs.errors import ConfigError, MissingExtra, TaskError, TaskUnavailable, WorkerCrashed
 from rla_envs.types import Task
 
 
@@ -236,6 +237,42 @@ def test_a_reset_forgets_the_last_episode(kitchen_tasks):
     fresh = AlfWorldEnv(kitchen_tasks, max_steps=2, render_mode="ansi", view="compact")
     assert env.reset(seed=2) == fresh.reset(seed=2)
     assert env.render() == fresh.render()
+
+
+def real_env(task):
+    env = AlfWorldEnv([task], engine="textworld")
+    try:
+        env.reset(seed=0)
+    except MissingExtra as missing:
+        if os.environ.get("RLA_REAL_ENGINE") == "1":
+            raise
+        pytest.skip(str(missing))
+    return env
+
+
+@pytest.mark.textworld
+def test_the_real_engine_gives_the_same_episode(kitchen_task, solution):
+    env = real_env(kitchen_task)
+    actions = ["dance", "0", "help", *solution]
+    try:
+        assert run(env, actions, seed=0) == run(AlfWorldEnv([kitchen_task]), actions, seed=0)
+    finally:
+        env.close()
+
+
+@pytest.mark.textworld
+def test_a_dead_real_engine_is_an_error_and_the_next_reset_starts_another(kitchen_task):
+    env = real_env(kitchen_task)
+    env.close()
+    env.reset(seed=0)
+    env._real._process.kill()
+    with pytest.raises(WorkerCrashed):
+        env.step("look")
+    with pytest.raises(ResetNeeded):
+        env.step("look")
+    observation, _ = env.reset(seed=0)
+    assert "Your task is to" in observation
+    env.close()
 
 
 @pytest.mark.official
