@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
 from rla_envs.alfworld.env import AlfWorldEnv
 from rla_envs.errors import ConfigError
-from rla_envs.types import Judge, Rewriter, Task
-from rla_envs.wrappers.adaptive_tasks import AdaptiveTasks, TaskCurriculum
+from rla_envs.types import Group, Judge, Rewriter, Task
+from rla_envs.wrappers.adaptive_tasks import AdaptiveTasks, DrawnTask, TaskCurriculum
 from rla_envs.wrappers.step_votes import StepVotes
+
+if TYPE_CHECKING:
+    from rla_envs.curriculum import Curriculum
 
 
 class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
@@ -20,7 +23,9 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
     Description:
         ``rla/AlfWorld-v0`` inside the wrappers StepVotes (when there is a judge) and AdaptiveTasks.
         Works by itself: the default curriculum starts from the given tasks, keeps its book in
-        memory, and gets its rewrites from the rule-based rewriter; no model is needed.
+        memory, and gets its rewrites from the rule-based rewriter; no model is needed. A reset
+        with a seed makes everything that follows a function of the seed, so it starts the default
+        curriculum anew; seed once, or pass a ``curriculum``, which is left alone.
 
     Observation:
         As ``rla/AlfWorld-v0``.
@@ -60,7 +65,8 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
         rewriter: Rewriter | None = None,
         judge: Judge | None = None,
         votes: int = 3,
-        round_size: int = 8,
+        adapt_every: int = 8,
+        seed: int | None = None,
         render_mode: str | None = None,
         **alfworld: Any,
     ) -> None:
@@ -73,7 +79,8 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
             judge: Votes on each step, adds the mean vote to the reward and gives the curriculum
                 the reasons of failures; None leaves outcomes alone.
             votes: m, votes a step.
-            round_size: Episodes that are drawn and reported together.
+            adapt_every: Episodes between two adaptations of the tasks.
+            seed: Seeds the default task set and, once, a reset without a seed.
             render_mode: As for ``rla/AlfWorld-v0``.
             **alfworld: The other arguments of AlfWorldEnv.
 
@@ -83,14 +90,16 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
         """
         if curriculum is not None and rewriter is not None:
             raise ConfigError("give the rewriter to the curriculum, or leave curriculum=None")
-        inner = AlfWorldEnv(tasks, render_mode=render_mode, **alfworld)
+        inner = AlfWorldEnv(tasks, seed=seed, render_mode=render_mode, **alfworld)
+        self._first_seed = seed
         self._base = inner
         env: gymnasium.Env[str, str] = inner
         if judge is not None:
             env = StepVotes(env, judge, votes)
-        if curriculum is None:
-            curriculum = _Deferred(inner, rewriter)
-        self._env = AdaptiveTasks(env, curriculum, round_size=round_size)
+        self._own = _OwnCurriculum(inner, rewriter) if curriculum is None else None
+        served = curriculum if self._own is None else self._own
+        assert served is not None
+        self._env = AdaptiveTasks(env, served, adapt_every=adapt_every)
         self.observation_space = inner.observation_space
         self.action_space = inner.action_space
         self.render_mode = render_mode
@@ -98,8 +107,7 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
     @property
     def curriculum(self) -> TaskCurriculum:
         """What draws the tasks."""
-        inner = self._env.curriculum
-        return inner.curriculum if isinstance(inner, _Deferred) else inner
+        return self._env.curriculum if self._own is None else self._own.curriculum
 
     @property
     def policy_version(self) -> int:
@@ -114,10 +122,13 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
         """Start an episode on the curriculum's next task; see AdaptiveTasks and AlfWorldEnv."""
+        if seed is None:
+            seed, self._first_seed = self._first_seed, None
         super().reset(seed=seed)
+        if seed is not None and self._own is not None:
+            self._own.restart()
         observation, info = self._env.reset(seed=seed, options=dict(options or {}))
-        if seed is None and self._np_random is None:
-            self._np_random = self._base.np_random
+        self._np_random = self._base.np_random
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -130,28 +141,38 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
         return self._base.render()
 
     def close(self) -> None:
-        """End what the inner environments started."""
+        """End what the inner environments and the default curriculum started."""
         self._env.close()
+        if self._own is not None:
+            self._own.restart()
 
 
-class _Deferred:
+class _OwnCurriculum:
     """The default curriculum, built at the first draw, so that making an environment is cheap."""
 
     def __init__(self, env: AlfWorldEnv, rewriter: Rewriter | None) -> None:
         self._env, self._rewriter = env, rewriter
-        self._built: TaskCurriculum | None = None
+        self._built: Curriculum | None = None
 
     @property
-    def curriculum(self) -> TaskCurriculum:
+    def curriculum(self) -> Curriculum:
         if self._built is None:
-            self._built = default_curriculum(self._env.tasks, self._rewriter)
+            from rla_envs.alfworld.rewriting import RuleRewriter
+            from rla_envs.curriculum import Curriculum
+
+            self._built = Curriculum(self._env.tasks, rewriter=self._rewriter or RuleRewriter())
         return self._built
 
-    def draw(self, n: int, *, seed: int) -> Any:
+    def restart(self) -> None:
+        if self._built is not None:
+            self._built.close()
+            self._built = None
+
+    def draw(self, n: int, *, seed: int) -> Sequence[DrawnTask]:
         return self.curriculum.draw(n, seed=seed)
 
-    def report(self, groups: Any, *, policy_version: int) -> Any:
-        return self.curriculum.report(groups, policy_version=policy_version)
+    def report(self, groups: Sequence[Group], *, policy_version: int) -> None:
+        self.curriculum.report(groups, policy_version=policy_version)
 
     def adapt(self, *, policy_version: int, seed: int) -> Any:
         return self.curriculum.adapt(policy_version=policy_version, seed=seed)

@@ -119,7 +119,7 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
         self.max_steps, self.engine, self.view = max_steps, engine, view
         self.render_mode = render_mode
         self._named, self._split, self._root = tasks, split, root
-        self._seed = seed
+        self._set_seed, self._first_seed = seed or 0, seed
         self._tasks: Sequence[Task] | None = None
         self._places: dict[str, int] | None = None
         self._real: RealWorld | None = None
@@ -154,7 +154,7 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
             ConfigError: options has an unknown key.
         """
         if seed is None:
-            seed, self._seed = self._seed, None
+            seed, self._first_seed = self._first_seed, None
         super().reset(seed=seed)
         task = self._choose(options or {})
         if task.domain != "alfworld":
@@ -219,7 +219,7 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
 
         if self._named is None:
             return rla_task_sets.load(
-                "alfworld/generated", n=DEFAULT_TASKS, seed=self._seed or 0, split=self._split
+                "alfworld/generated", n=DEFAULT_TASKS, seed=self._set_seed, split=self._split
             )
         options: dict[str, Any] = {"split": self._split}
         if self._root is not None:

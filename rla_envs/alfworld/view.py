@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterable
 
 from rla_envs.alfworld.engine import World
+from rla_envs.alfworld.engine.knowledge import Knowledge
 from rla_envs.alfworld.engine.scene import Item, Receptacle
 
 TOOL_TYPES = {
@@ -46,7 +47,7 @@ _NEEDED = {
     "pick_heat_then_place_in_recep": "hot",
     "pick_cool_then_place_in_recep": "cool",
 }
-_TOLD = re.compile(r"(go to|open|examine|use|clean|heat|cool) (.+?)(?: with .+)?")
+_TREATED = re.compile(r"(examine|use|clean|heat|cool) (.+?)(?: with .+)?")
 
 
 class EpisodeMemory:
@@ -57,7 +58,7 @@ class EpisodeMemory:
 
     Attributes:
         world: The running world; the memory never changes it.
-        shown: ids of the receptacles whose content the agent has read.
+        knowledge: The receptacles whose content was shown, the things that were handled.
         states: Item id -> what the agent did to it or read of it: "clean", "hot", "cool", "on".
         last: The last command, None before the first.
         happened: Whether it was admissible.
@@ -66,12 +67,11 @@ class EpisodeMemory:
     def __init__(self, world: World) -> None:
         """Start at the first observation: places are named, contents are not."""
         self.world = world
-        self.shown: set[str] = set()
+        self.knowledge = Knowledge()
         self.states: dict[str, set[str]] = {}
         self.last: str | None = None
         self.happened = True
         scene = world.game.scene
-        self._by_name = {place.name: place for place in scene.receptacles}
         self._places = {place.id: place for place in scene.receptacles}
         self._items = {item.id: item for item in scene.items}
         self._item_by_name = {item.name: item for item in scene.items}
@@ -84,15 +84,13 @@ class EpisodeMemory:
             happened: False when it was inadmissible.
         """
         self.last, self.happened = command, happened
-        match = _TOLD.fullmatch(command) if happened else None
-        if match is None:
+        if not happened:
             return
-        verb, name = match[1], match[2]
-        place, item = self._by_name.get(name), self._item_by_name.get(name)
-        if place is not None and self.is_open(place):
-            self.shown.add(place.id)
-        elif item is not None:
-            self._learn(verb, item.id)
+        self.knowledge.update(self.world, command)
+        match = _TREATED.fullmatch(command)
+        item = self._item_by_name.get(match[2]) if match else None
+        if match and item is not None:
+            self._learn(match[1], item.id)
 
     def _learn(self, verb: str, item: str) -> None:
         known = self.states.setdefault(item, set())
@@ -125,10 +123,15 @@ class EpisodeMemory:
         return None if self.world.holding is None else self._items[self.world.holding]
 
     def content(self, place: Receptacle) -> list[Item]:
-        """Return the things in place; empty when it was never shown."""
-        if place.id not in self.shown:
-            return []
-        return [self._items[item] for item in self.world.contents[place.id]]
+        """Return the things in place that the agent knows of."""
+        things = self.world.contents[place.id]
+        if not self.knows(place):
+            things = [item for item in things if item in self.knowledge.handled]
+        return [self._items[item] for item in things]
+
+    def knows(self, place: Receptacle) -> bool:
+        """Return whether the content of place was shown."""
+        return place.id in self.knowledge.revealed
 
 
 def compact_view(memory: EpisodeMemory) -> str:
@@ -164,11 +167,11 @@ def _place_here(memory: EpisodeMemory, place: Receptacle) -> str:
     if not memory.is_open(place):
         return f"{place.name} closed"
     state = " open" if place.openable else ""
-    if place.id not in memory.shown:
-        return f"{place.name}{state}"
     things = sorted(memory.content(place), key=lambda item: not _matters(memory, item))
     listed = " , ".join(_thing(memory, item) for item in things[:SHOWN_THINGS])
-    return f"{place.name}{state} : {listed or 'empty'}"
+    if not listed:
+        return f"{place.name}{state} : empty" if memory.knows(place) else f"{place.name}{state}"
+    return f"{place.name}{state} : {listed}"
 
 
 def _hand(memory: EpisodeMemory) -> str:
@@ -251,7 +254,7 @@ def _is_searching(memory: EpisodeMemory) -> bool:
 
 def _unknown(memory: EpisodeMemory) -> str:
     places = memory.world.game.scene.receptacles
-    return _grouped(place for place in places if place.id not in memory.shown)
+    return _grouped(place for place in places if not memory.knows(place))
 
 
 def _grouped(places: Iterable[Receptacle]) -> str:

@@ -35,7 +35,7 @@ class TaskCurriculum(Protocol):
         ...
 
     def report(self, groups: Sequence[Group], *, policy_version: int) -> Any:
-        """Take in how they went, in the order of the draw."""
+        """Take in how tasks that were drawn went."""
         ...
 
     def adapt(self, *, policy_version: int, seed: int) -> Any:
@@ -44,100 +44,88 @@ class TaskCurriculum(Protocol):
 
 
 class AdaptiveTasks(gymnasium.Wrapper[str, str, str, str]):
-    """Draws the task on reset and reports on episode end, so that tasks follow the policy.
+    """Draws the task from a curriculum on reset and reports on episode end.
 
-    Episodes come in rounds: a round's tasks are drawn together (a task on trial and the one it may
-    replace come side by side), each is played once, and after the last one the round is reported
-    and the curriculum adapts. Assign ``policy_version`` when the policy changes: a round that
-    spans the change is dropped, because a trial must compare under one policy.
-
-    ``info["on_trial"]`` says whether the task is a candidate. A reset with
-    ``options={"task": ...}`` plays that task outside the curriculum.
+    ``info["on_trial"]`` says whether the task is a candidate whose episodes must not train. A reset
+    with ``options={"task": ...}`` plays that task outside the curriculum, and an episode that is
+    given up before its end is not reported. Assign ``policy_version`` whenever the policy changes,
+    because a candidate is compared with the task it may replace under one and the same policy.
 
     Example:
         >>> import gymnasium, rla_envs
+        >>> from rla_envs.curriculum import Curriculum, CurriculumConfig
         >>> from rla_envs.wrappers import AdaptiveTasks
-        >>> env = gymnasium.make("rla/AlfWorld-Adaptive-v0", max_steps=1)
+        >>> inner = gymnasium.make("rla/AlfWorld-v0", max_steps=1)
+        >>> tasks = inner.unwrapped.tasks
+        >>> fixed = Curriculum(tasks, config=CurriculumConfig(rewrite="none"), rewriter=None)
+        >>> env = AdaptiveTasks(inner, fixed)
         >>> observation, info = env.reset(seed=0)
-        >>> info["on_trial"], info["task"].domain
-        (False, 'alfworld')
+        >>> info["task"] in tasks, info["on_trial"]
+        (True, False)
     """
 
     def __init__(
-        self, env: gymnasium.Env[str, str], curriculum: TaskCurriculum, *, round_size: int = 8
+        self, env: gymnasium.Env[str, str], curriculum: TaskCurriculum, *, adapt_every: int = 8
     ) -> None:
         """Wrap env.
 
         Args:
-            env: An environment of this package; inside StepVotes, rationales reach the curriculum.
+            env: An environment of this package; with StepVotes inside, the judge's reasons reach
+                the curriculum.
             curriculum: Draws tasks and takes reports.
-            round_size: Episodes drawn together.
+            adapt_every: Reported episodes between two adaptations of the tasks.
 
         Raises:
-            ConfigError: round_size is below 1.
+            ConfigError: adapt_every is below 1.
         """
-        if round_size < 1:
-            raise ConfigError(f"round_size must be at least 1, got {round_size}")
+        if adapt_every < 1:
+            raise ConfigError(f"adapt_every must be at least 1, got {adapt_every}")
         super().__init__(env)
         self.curriculum = curriculum
         self.policy_version = 0
-        self._round_size = round_size
-        self._round: list[DrawnTask] = []
-        self._round_version = 0
-        self._groups: list[Group] = []
+        self._adapt_every = adapt_every
+        self._reported = 0
+        self._drawn: DrawnTask | None = None
         self._seeds = SeedStream()
         self._recorder = EpisodeRecorder()
-        self._drawn: DrawnTask | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode on the next task of the round."""
+        """Start an episode on the curriculum's next task."""
         options = dict(options or {})
         if seed is not None:
-            # What follows must be a function of the seed, so no unfinished round may leak into it.
-            self._round, self._groups = [], []
-        run_seed, episode = self._seeds.next(seed)
+            self._reported = 0
+        episode_seed = derive_seed("adaptive", *self._seeds.next(seed))
         self._drawn = None
-        if "task" not in options:
-            self._drawn = self._next_draw(derive_seed("draw", run_seed, episode))
+        if options.get("task") is None:
+            (self._drawn,) = self.curriculum.draw(1, seed=episode_seed)
             options["task"] = self._drawn.task
         observation, info = self.env.reset(seed=seed, options=options)
-        self._recorder.start(observation, info, seed=derive_seed("play", run_seed, episode))
+        self._recorder.start(observation, info, seed=episode_seed)
         return observation, {**info, "on_trial": self._on_trial}
 
     def step(self, action: str) -> tuple[str, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Take a step; after the last one of a round, report and adapt."""
+        """Take a step; after the last one of an episode, report and, when it is time, adapt."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._recorder.add(action, observation, info)
         info = {**info, "on_trial": self._on_trial}
         if (terminated or truncated) and self._drawn is not None:
-            self._finish(self._drawn)
+            self._report(self._drawn)
+            self._drawn = None
         return observation, reward, terminated, truncated, info
 
     @property
     def _on_trial(self) -> bool:
         return self._drawn is not None and self._drawn.on_trial
 
-    def _next_draw(self, seed: int) -> DrawnTask:
-        if not self._round or self._round_version != self.policy_version:
-            self._round = list(self.curriculum.draw(self._round_size, seed=seed))
-            self._groups = []
-            self._round_version = self.policy_version
-        # An abandoned episode left no group, so its task comes again.
-        return self._round[len(self._groups)]
-
-    def _finish(self, drawn: DrawnTask) -> None:
-        self._drawn = None
-        trajectory = self._recorder.trajectory(policy_version=self._round_version)
-        self._groups.append(
-            Group(task=drawn.task, trajectories=(trajectory,), on_trial=drawn.on_trial)
-        )
-        if len(self._groups) < len(self._round):
-            return
-        version = self._round_version
-        self.curriculum.report(self._groups, policy_version=version)
-        self.curriculum.adapt(
-            policy_version=version, seed=derive_seed("adapt", self._recorder.seed)
-        )
-        self._round, self._groups = [], []
+    def _report(self, drawn: DrawnTask) -> None:
+        version = self.policy_version
+        trajectory = self._recorder.trajectory(policy_version=version)
+        group = Group(task=drawn.task, trajectories=(trajectory,), on_trial=drawn.on_trial)
+        self.curriculum.report([group], policy_version=version)
+        self._reported += 1
+        if self._reported % self._adapt_every == 0:
+            self.curriculum.adapt(
+                policy_version=version, seed=derive_seed("adapt", self._recorder.seed)
+            )

@@ -183,3 +183,8 @@ def told_only(game, rng):
         # A "take" names a thing that the list of commands told, not the text.
         read += f"\n{command}\n{world.step(command)}"
         memory.update(command)
+
+
+def test_the_agent_knows_where_it_put_a_thing_even_in_a_place_it_never_read(kitchen_game):
+    commands = ("go to sinkbasin 1", "take mug 2 from shelf 1", "move mug 2 to shelf 1")
+    assert part(play(kitchen_game, *commands), "seen") == "mug 2 in shelf 1"
