@@ -180,7 +180,7 @@ class Options:
         return list(permutations(slots))
 
     def _fetches(self, slot: tuple[str, ...], inside: set[str]) -> list[Stop]:
-        """Return where an item of slot can be taken from; somewhere unknown if too few are known."""
+        """Return where an item of slot can be taken from; also anywhere if too few are known."""
         held = self.world.holding
         stops = self._takes(item for item in slot if item not in inside and item != held)
         known = sum(item in self.things_at or item == held for item in slot)
