@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from rla_envs.report.plots import Chart, Points, points
 from rla_envs.tracking.metrics import METRICS
@@ -77,7 +78,7 @@ def judging(metrics: Rows) -> list[Chart]:
 def tasks(metrics: Rows) -> list[Chart]:
     """Return the charts about the curriculum."""
     reasons = {
-        name.removeprefix("tasks/rejected/").replace("_", " "): points(metrics, name)
+        name.removeprefix("tasks/rejected/").replace("_", " "): _added_up(metrics, name)
         for name in sorted({name for row in metrics for name in row})
         if name.startswith("tasks/rejected/")
     }
@@ -87,19 +88,25 @@ def tasks(metrics: Rows) -> list[Chart]:
             note="Counts since the start; on trial is the number at the moment.",
             series=_named(
                 metrics,
-                "tasks/proposed",
-                "tasks/rejected",
-                "tasks/accepted",
-                "tasks/rolled_back",
+                "tasks/total/proposed",
+                "tasks/total/rejected",
+                "tasks/total/accepted",
+                "tasks/total/rolled_back",
                 "tasks/on_trial",
             ),
             unit="count",
         ),
         Chart(
             title="Rejected, by reason",
-            note="Counts since the start; most are static checks that cost no episode.",
+            note="Counts since the start, by static checks and by trials.",
             series=reasons,
             unit="count",
+        ),
+        Chart(
+            title="Served tasks",
+            note="In the band: neither too easy nor too hard for the present policy.",
+            series=_named(metrics, "tasks/rewritten_share", "tasks/in_band_share"),
+            unit="share",
         ),
         Chart(
             title="Null control",
@@ -109,7 +116,7 @@ def tasks(metrics: Rows) -> list[Chart]:
             marks={"stated rate": NULL_ACCEPT_TARGET},
         ),
         Chart(
-            title="Difficulty of the active tasks",
+            title="Difficulty of the served tasks",
             note="Length of the planner's plan, next to how long episodes are.",
             series={
                 "plan length": points(metrics, "tasks/difficulty"),
@@ -133,19 +140,19 @@ def training(metrics: Rows) -> list[Chart]:
         Chart(title="KL", note="To the weights before the update.", series=both("kl"), unit="nats"),
         Chart(
             title="Entropy",
-            note="A token, under the sampling temperature.",
+            note="Of the next token, before the update.",
             series=both("entropy"),
             unit="nats",
         ),
         Chart(
             title="Clip share",
-            note="Share of tokens whose probability ratio left the clip range.",
+            note="Share of tokens whose gradient the clip removes.",
             series=both("clip_share"),
             unit="rate",
         ),
         Chart(
             title="Samples",
-            note="Samples with a non-zero advantage: one a turn, one a vote.",
+            note="Samples given to the update: one a turn, one a vote.",
             series=both("samples"),
             unit="count",
         ),
@@ -184,3 +191,9 @@ def time(metrics: Rows) -> list[Chart]:
 
 def _named(metrics: Rows, *names: str) -> dict[str, Points]:
     return {METRICS[name].label: points(metrics, name) for name in names}
+
+
+def _added_up(metrics: Rows, name: str) -> Points:
+    """Return a count's running total; an iteration without it adds nothing."""
+    totals = accumulate(row.get(name, 0.0) for row in metrics)
+    return [(row["iteration"], total) for row, total in zip(metrics, totals, strict=True)]

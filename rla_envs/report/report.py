@@ -23,7 +23,7 @@ HEADLINE = {
     "judge/balanced_accuracy": "judge, balanced",
     "judge/outcome_auc": "judge, outcome AUC",
     "tasks/difficulty": "plan length of tasks",
-    "tasks/accepted": "rewrites accepted",
+    "tasks/total/accepted": "rewrites accepted",
     "share_outside_models": "time outside the models",
 }
 """Metric -> what its first and last value are called on top of the page."""

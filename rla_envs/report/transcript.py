@@ -9,13 +9,13 @@ from rla_envs.types import Vote
 OUTCOMES = {1: "won", -1: "lost"}
 
 
-def summary_line(record: TrajectoryRecord) -> str:
-    """Return outcome, task and length in one line of HTML."""
+def summary_line(record: TrajectoryRecord, *, name_task: bool = True) -> str:
+    """Return outcome, task, length and votes in one line of HTML."""
     votes = all_votes(record)
     minus = sum(vote.label == -1 for vote in votes)
     parts = [
         badge(OUTCOMES.get(record.outcome or 0, "masked"), record.outcome),
-        f"<b>{escape(record.instruction)}</b>",
+        f"<b>{escape(record.instruction)}</b>" if name_task else "",
         f'<span class="soft">{len(record.steps)} steps',
     ]
     if votes:

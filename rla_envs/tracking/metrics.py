@@ -103,16 +103,38 @@ _METRICS: dict[str, Metric] = {
         unit=_SHARE,
         meaning="Share won of the fixed out-of-domain panel.",
     ),
+    "episodes": Metric(label="episodes", unit="count", meaning="Episodes of this iteration."),
+    "episodes/crashed": Metric(
+        label="crashed", unit="count", meaning="Episodes masked because their world failed."
+    ),
+    "episodes/overflow": Metric(
+        label="overflow", unit="count", meaning="Episodes that outgrew the model's context."
+    ),
+    "groups/without_spread": Metric(
+        label="groups without spread",
+        unit=_SHARE,
+        meaning="Share of groups whose outcomes are all alike.",
+    ),
     "episode_steps/mean": Metric(
         label="steps an episode", unit="steps", meaning="Mean length of training episodes."
     ),
     "judge/process_accuracy": Metric(
-        label="process accuracy", unit=_SHARE, meaning="Share of votes equal to the step oracle."
+        label="process accuracy",
+        unit=_SHARE,
+        meaning="Share of steps whose verdict is the oracle's.",
     ),
     "judge/balanced_accuracy": Metric(
         label="balanced process accuracy",
         unit=_SHARE,
-        meaning="Mean of the votes' hit rates on good and on bad steps.",
+        meaning="Mean of the verdicts' hit rates on good and bad steps.",
+    ),
+    "judge/vote_accuracy": Metric(
+        label="accuracy of single votes",
+        unit=_SHARE,
+        meaning="Share of parsed votes equal to the step oracle.",
+    ),
+    "judge/outcome_pairs": Metric(
+        label="outcome pairs", unit="count", meaning="Pairs the outcome AUC rests on."
     ),
     "judge/outcome_accuracy": Metric(
         label="outcome accuracy",
@@ -140,13 +162,45 @@ _METRICS: dict[str, Metric] = {
         label="good steps", unit=_SHARE, meaning="Share of steps the oracle calls good."
     ),
     "lambda": Metric(label="lambda", meaning="Weight of the mean vote in the step reward."),
-    "tasks/active": Metric(label="active", unit="count", meaning="Tasks that are drawn from."),
-    "tasks/proposed": Metric(label="proposed", unit="count", meaning="Rewrites proposed so far."),
-    "tasks/rejected": Metric(label="rejected", unit="count", meaning="Rewrites rejected so far."),
-    "tasks/on_trial": Metric(label="on trial", unit="count", meaning="Rewrites being measured."),
-    "tasks/accepted": Metric(label="accepted", unit="count", meaning="Rewrites accepted so far."),
+    "tasks/proposed": Metric(
+        label="proposed", unit="count", meaning="Rewrites asked for in this iteration."
+    ),
+    "tasks/rejected": Metric(
+        label="rejected", unit="count", meaning="Rewrites rejected in this iteration."
+    ),
+    "tasks/accepted": Metric(
+        label="accepted", unit="count", meaning="Rewrites accepted in this iteration."
+    ),
     "tasks/rolled_back": Metric(
-        label="rolled back", unit="count", meaning="Accepted rewrites taken back so far."
+        label="rolled back", unit="count", meaning="Accepted rewrites taken back in this iteration."
+    ),
+    "tasks/on_trial": Metric(label="on trial", unit="count", meaning="Rewrites being measured."),
+    "tasks/total/proposed": Metric(
+        label="proposed", unit="count", meaning="Rewrites asked for since the start."
+    ),
+    "tasks/total/rejected": Metric(
+        label="rejected", unit="count", meaning="Rewrites rejected since the start."
+    ),
+    "tasks/total/accepted": Metric(
+        label="accepted", unit="count", meaning="Rewrites accepted since the start."
+    ),
+    "tasks/total/rolled_back": Metric(
+        label="rolled back", unit="count", meaning="Rewrites taken back since the start."
+    ),
+    "tasks/total/null_decided": Metric(
+        label="null trials", unit="count", meaning="Trials of unchanged tasks since the start."
+    ),
+    "tasks/total/null_accepted": Metric(
+        label="null accepted", unit="count", meaning="Those of them that the rule accepted."
+    ),
+    "tasks/rewritten_share": Metric(
+        label="rewritten", unit=_SHARE, meaning="Share of the served tasks that are rewrites."
+    ),
+    "tasks/accuracy": Metric(
+        label="recent accuracy", unit=_SHARE, meaning="Mean recent accuracy of the served tasks."
+    ),
+    "tasks/in_band_share": Metric(
+        label="in the band", unit=_SHARE, meaning="Share of served tasks with accuracy in the band."
     ),
     "tasks/null_accept_rate": Metric(
         label="null control",
@@ -154,7 +208,7 @@ _METRICS: dict[str, Metric] = {
         meaning="Share of finished trials of unchanged tasks that were accepted.",
     ),
     "tasks/difficulty": Metric(
-        label="task difficulty", unit="steps", meaning="Mean plan length of the active tasks."
+        label="task difficulty", unit="steps", meaning="Mean plan length of the served tasks."
     ),
     "share_outside_models": Metric(
         label="outside the models",
@@ -195,4 +249,4 @@ for _part, _what in {
 }.items():
     _METRICS[f"seconds/{_part}"] = Metric(label=_part, unit="s", meaning=f"Time spent {_what}.")
 METRICS: Mapping[str, Metric] = _METRICS
-"""Every name the loop writes, except tasks/rejected/<reason>, whose reasons the checks define."""
+"""What the loop writes. Trainers and tasks/rejected/<reason> add names of their own."""

@@ -14,7 +14,7 @@ HEADLINE = {
     "accuracy/out_of_domain": "out-of-domain",
     "accuracy/train": "train",
     "judge/balanced_accuracy": "judge",
-    "tasks/accepted": "tasks accepted",
+    "tasks/total/accepted": "tasks accepted",
 }
 """What a line about an iteration says, in this order, when the metric is there."""
 

@@ -341,3 +341,5 @@ def _copy_database(source: Path, target: Path) -> None:
         contextlib.closing(sqlite3.connect(target)) as new,
     ):
         old.backup(new)
+        # One file, whatever journal the original uses.
+        new.execute("PRAGMA journal_mode = DELETE")

@@ -14,8 +14,8 @@ from rla_envs.tracking.files import replacing
 from rla_envs.types import Completion, Group, Sign, Step, StopReason, Vote
 
 Ragged = Sequence[Sequence[float] | None]
-"""Numbers of every step, one sequence a trajectory over all groups in order; None where it has none.
-An empty outer sequence says that nothing was measured."""
+"""Numbers of every step, one sequence a trajectory over all groups in order; None where there are
+none. An empty outer sequence says that nothing was measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,7 +133,8 @@ class Pages:
             f'<nav><a href="./">{escape(self._name)}</a> / <a href="{escape(back)}">iteration'
             f" {iteration}</a> / trajectory {at + 1} of {len(shown)}"
             f" &middot; {' &middot; '.join(links)}</nav><h1>{escape(record.instruction)}</h1>"
-            f'<p>{summary_line(record)}</p><div class="card">{transcript(record)}</div>',
+            f"<p>{summary_line(record, name_task=False)}</p>"
+            f'<div class="card">{transcript(record)}</div>',
         )
 
     def _neighbours(self, iteration: int) -> str:
@@ -218,7 +219,7 @@ def _votes(record: TrajectoryRecord) -> str:
         return "no votes"
     plus, minus = (sum(vote.label == sign for vote in votes) for sign in (1, -1))
     splits = sum(map(split, record.steps))
-    return f"+{plus} &minus;{minus}" + (f", {splits} steps split" if splits else "")
+    return f"+{plus} &minus;{minus}" + (f", split on {splits}" if splits else "")
 
 
 def _share(value: float | None) -> str:

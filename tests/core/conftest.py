@@ -95,14 +95,16 @@ def _judge_metrics(done: float, rng: random.Random) -> dict[str, float]:
 
 def _task_metrics(iteration: int) -> dict[str, float]:
     return {
-        "tasks/active": 32,
-        "tasks/proposed": 3 * iteration,
-        "tasks/rejected": iteration,
-        "tasks/rejected/duplicate": iteration // 2,
-        "tasks/rejected/not_solvable": iteration - iteration // 2,
+        "tasks/proposed": 3,
+        "tasks/rejected": 1,
+        f"tasks/rejected/{('duplicate', 'not_solvable')[iteration % 2]}": 1,
         "tasks/on_trial": 3,
-        "tasks/accepted": iteration // 2,
-        "tasks/rolled_back": iteration // 9,
+        "tasks/total/proposed": 3 * iteration,
+        "tasks/total/rejected": iteration,
+        "tasks/total/accepted": iteration // 2,
+        "tasks/total/rolled_back": iteration // 9,
+        "tasks/rewritten_share": iteration / 32,
+        "tasks/in_band_share": 0.5 + iteration / 64,
         "tasks/null_accept_rate": 0.03 if iteration > 4 else float("nan"),
         "tasks/difficulty": 5 + 0.15 * iteration,
     }
