@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from rla_envs.alfworld.engine import World
+from rla_envs.alfworld.engine.knowledge import Knowledge
+from rla_envs.alfworld.engine.planner import next_stop
+from rla_envs.alfworld.engine.tables import Action
 from rla_envs.types import Sign
 
 REASONS: Mapping[str, Sign] = MappingProxyType(
@@ -54,3 +58,85 @@ changes the wrong thing: cleans, heats, cools or slices what need not be.
 opens a useless place: opens an unknown place that cannot hold what is needed.
 closes a place: closes a receptacle, which nothing needs.
 """
+
+
+def reason_of(world: World, knowledge: Knowledge, command: str, *, good: bool) -> str:
+    """Return why a possible command is good or bad.
+
+    Args:
+        world: The state before it.
+        knowledge: What was shown before it.
+        command: In canonical form.
+        good: What the step oracle says of it.
+    """
+    action = world.tables.parse(command)
+    assert action is not None, command
+    if action.verb in ("go", "open", "examine"):
+        return _reason_to_look(world, knowledge, action, good=good)
+    if action.verb == "put":
+        return _reason_to_put(world, action, good=good)
+    return _GOOD.get(action.verb, "") if good else _BAD.get(action.verb, "wastes a step")
+
+
+_GOOD = {
+    "take": "takes the right thing",
+    "use": "switches on the right lamp",
+    **dict.fromkeys(("clean", "heat", "cool"), "changes the right thing"),
+}
+_BAD = {
+    "take": "takes the wrong thing",
+    "close": "closes a place",
+    **dict.fromkeys(("clean", "heat", "cool", "slice"), "changes the wrong thing"),
+}
+_STATES = {
+    "pick_clean_then_place_in_recep": "clean",
+    "pick_heat_then_place_in_recep": "hot",
+    "pick_cool_then_place_in_recep": "cool",
+}
+
+
+def _reason_to_look(world: World, knowledge: Knowledge, action: Action, *, good: bool) -> str:
+    """Tell search from purposeful walking and opening."""
+    place = action.first
+    if place not in world.tables.receptacles:
+        return "wastes a step"
+    found = next_stop(world, knowledge)
+    stop, hiding = found if found is not None else (None, [])
+    if good:
+        if place in hiding:
+            return "searches a new place"
+        return "moves toward the goal" if action.verb == "go" else "opens the right place"
+    if action.verb == "go":
+        if _is_unready(world) and place in world.tables.goal_receptacles:
+            return "forgets to change it"
+        if any(near in hiding for near in world.near):
+            return "leaves a place unsearched"
+        if stop is not None and not hiding:
+            return "moves away from the goal"
+    elif action.verb == "examine" and _is_closed(world, place):
+        return "wastes a step"
+    if place in knowledge.revealed:
+        return "searches an old place"
+    return "opens a useless place" if action.verb == "open" else "searches a useless place"
+
+
+def _reason_to_put(world: World, action: Action, *, good: bool) -> str:
+    right_thing = action.first in world.tables.of_type
+    right_place = action.second in world.tables.goal_receptacles
+    if good:
+        return "puts it in the right place" if right_thing and right_place else "frees the hand"
+    if right_place and _is_unready(world):
+        return "forgets to change it"
+    return "puts it in the wrong place"
+
+
+def _is_unready(world: World) -> bool:
+    """Return whether the hand holds the thing of the goal, but not yet clean, hot or cool."""
+    state = _STATES.get(world.game.scene.goal.task_type)
+    if state is None or world.holding not in world.tables.wanted:
+        return False
+    return world.holding not in getattr(world, state)
+
+
+def _is_closed(world: World, place: str) -> bool:
+    return world.tables.receptacles[place].openable and place not in world.opened
