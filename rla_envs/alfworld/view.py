@@ -20,11 +20,14 @@ examined. A place next to the one the agent went to counts as unknown until it i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from rla_envs.alfworld.engine import World
 from rla_envs.alfworld.engine.knowledge import Knowledge
-from rla_envs.alfworld.engine.scene import Item, Receptacle
+from rla_envs.alfworld.engine.scene import Item, Receptacle, Scene
+
+Found = tuple[Item, Receptacle]
+"""A thing and where it is."""
 
 TOOL_TYPES = {
     "pick_clean_then_place_in_recep": ("SinkBasin", "Sink"),
@@ -33,7 +36,7 @@ TOOL_TYPES = {
 }
 """Task type -> receptacle types where its change of state is made."""
 
-SHOWN_THINGS = 8
+SHOWN_THINGS = 6
 """Most things listed as the content of one receptacle in reach, relevant ones first."""
 SHOWN_SEEN = 4
 """Most relevant things listed under seen."""
@@ -62,6 +65,7 @@ class EpisodeMemory:
         states: Item id -> what the agent did to it or read of it: "clean", "hot", "cool", "on".
         last: The last command, None before the first.
         happened: Whether it was admissible.
+        fixed: The parts of the view that no command changes.
     """
 
     def __init__(self, world: World) -> None:
@@ -72,6 +76,7 @@ class EpisodeMemory:
         self.last: str | None = None
         self.happened = True
         scene = world.game.scene
+        self.fixed = _fixed(scene)
         self._places = {place.id: place for place in scene.receptacles}
         self._items = {item.id: item for item in scene.items}
         self._item_by_name = {item.name: item for item in scene.items}
@@ -136,18 +141,18 @@ class EpisodeMemory:
 
 def compact_view(memory: EpisodeMemory) -> str:
     """Return what memory holds as one line of words; see the module for its parts."""
-    goal = memory.world.game.scene.goal
-    places = memory.world.game.scene.receptacles
-    tools = TOOL_TYPES.get(goal.task_type, ())
+    known = _known(memory)
+    finished = _finished(memory, known)
+    task, tool, goal = memory.fixed
     parts = [
-        ("task", words(memory.world.game.scene.instruction)),
+        ("task", task),
         ("at", _reach(memory)),
         ("hand", _hand(memory)),
-        ("tool", _grouped(place for place in places if place.type in tools)),
-        ("goal", _grouped(place for place in places if place.type == goal.receptacle_type)),
-        ("done", _seen(memory, done=True)),
-        ("seen", _seen(memory, done=False)),
-        ("new", _unknown(memory) if _is_searching(memory) else ""),
+        ("tool", tool),
+        ("goal", goal),
+        ("done", _seen(memory, [pair for pair in known if pair[0].id in finished])),
+        ("seen", _seen(memory, [pair for pair in known if pair[0].id not in finished])),
+        ("new", _unknown(memory) if _is_searching(memory, known, finished) else ""),
         ("last", _last(memory)),
     ]
     return " | ".join(f"{name} : {content}" for name, content in parts if content)
@@ -156,6 +161,16 @@ def compact_view(memory: EpisodeMemory) -> str:
 def words(text: str) -> str:
     """Return text in lower case with words, numbers and punctuation separated by single blanks."""
     return " ".join(re.findall(r"[a-z]+|[0-9]+|[^\sa-z0-9]", text.lower()))
+
+
+def _fixed(scene: Scene) -> tuple[str, str, str]:
+    """Return the parts that no command changes: task, tool, goal."""
+    tools = TOOL_TYPES.get(scene.goal.task_type, ())
+    return (
+        words(scene.instruction),
+        _grouped(place for place in scene.receptacles if place.type in tools),
+        _grouped(place for place in scene.receptacles if place.type == scene.goal.receptacle_type),
+    )
 
 
 def _reach(memory: EpisodeMemory) -> str:
@@ -201,7 +216,7 @@ def _matters(memory: EpisodeMemory, item: Item) -> bool:
     return _is_lamp(memory, item) or _is_target(memory, item)
 
 
-def _known(memory: EpisodeMemory) -> list[tuple[Item, Receptacle]]:
+def _known(memory: EpisodeMemory) -> list[Found]:
     """Return the things that matter and where they are, lamps first, as far as they were shown."""
     found = [
         (item, place)
@@ -212,17 +227,13 @@ def _known(memory: EpisodeMemory) -> list[tuple[Item, Receptacle]]:
     return sorted(found, key=lambda pair: not _is_lamp(memory, pair[0]))
 
 
-def _seen(memory: EpisodeMemory, *, done: bool) -> str:
-    finished = _finished(memory)
-    listed = [
-        f"{_thing(memory, item)} in {place.name}"
-        for item, place in _known(memory)
-        if (item.id in finished) == done
-    ]
-    return " , ".join(listed[:SHOWN_SEEN])
+def _seen(memory: EpisodeMemory, pairs: Sequence[Found]) -> str:
+    return " , ".join(
+        f"{_thing(memory, item)} in {place.name}" for item, place in pairs[:SHOWN_SEEN]
+    )
 
 
-def _finished(memory: EpisodeMemory) -> set[str]:
+def _finished(memory: EpisodeMemory, known: Sequence[Found]) -> set[str]:
     """Return ids of the things that are where and how the goal wants them.
 
     Two things must end up in one receptacle, so only the fullest one counts.
@@ -230,7 +241,7 @@ def _finished(memory: EpisodeMemory) -> set[str]:
     goal = memory.world.game.scene.goal
     needed = _NEEDED.get(goal.task_type)
     there: dict[str, set[str]] = {}
-    for item, place in _known(memory):
+    for item, place in known:
         ready = needed is None or needed in memory.states.get(item.id, ())
         if place.type == goal.receptacle_type and ready:
             there.setdefault(place.id, set()).add(item.id)
@@ -239,16 +250,16 @@ def _finished(memory: EpisodeMemory) -> set[str]:
     return {item for items in there.values() for item in items}
 
 
-def _is_searching(memory: EpisodeMemory) -> bool:
+def _is_searching(memory: EpisodeMemory, known: Sequence[Found], finished: Collection[str]) -> bool:
     """Return whether something that the next steps need has not been seen yet."""
     goal, held = memory.world.game.scene.goal, memory.held()
-    known = [item for item, _ in _known(memory)]
-    if goal.lamp_type is not None and not any(_is_lamp(memory, item) for item in known):
+    if len(finished) >= (2 if goal.task_type == "pick_two_obj_and_place" else 1):
+        return False
+    if goal.lamp_type is not None and not any(_is_lamp(memory, item) for item, _ in known):
         return True
-    finished = _finished(memory)
     has_target = held is not None and _is_target(memory, held)
     return not has_target and not any(
-        _is_target(memory, item) and item.id not in finished for item in known
+        _is_target(memory, item) and item.id not in finished for item, _ in known
     )
 
 

@@ -1,7 +1,6 @@
 """Vector environments: synchronous and asynchronous ones give the same, to the letter."""
 
 import gymnasium
-import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
@@ -61,22 +60,9 @@ def test_sync_and_async_are_equal_in_every_autoreset_mode(autoreset, shared_memo
         AsyncVectorEnv(makers(env_id), autoreset_mode=autoreset, shared_memory=shared_memory),
         mask=mask,
     )
+    assert data_equivalence(sync, other, exact=True)
     if autoreset == AutoresetMode.SAME_STEP:
-        # Gymnasium merges final_info in another order in the two; contents are compared by key.
-        assert [row[:4] for row in map(plain, sync)] == [row[:4] for row in map(plain, other)]
-        final = [
-            [text for text in row[-1].get("final_obs", ()) if text is not None]
-            for row in (*sync, *other)
-        ]
-        assert final[: len(sync)] == final[len(sync) :]
-        assert sum(map(len, final)) > 0
-    else:
-        assert data_equivalence(sync, other, exact=True)
-
-
-def plain(row):
-    """Return a row with arrays as lists."""
-    return [part.tolist() if isinstance(part, np.ndarray) else part for part in row]
+        assert any("final_obs" in row[-1] for row in sync)
 
 
 def test_masked_reset_starts_only_the_finished_episodes():
