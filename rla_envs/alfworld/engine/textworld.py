@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,8 @@ class RealWorld:
         """End the process; closing twice is fine."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None and not pipe.closed:
-                try:
+                with suppress(BrokenPipeError):
                     pipe.close()
-                except BrokenPipeError:
-                    pass
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
@@ -99,11 +98,10 @@ class RealWorld:
         line = ""
         pipe_in, pipe_out = self._process.stdin, self._process.stdout
         if pipe_in is not None and pipe_out is not None and not pipe_in.closed:
-            try:
+            # Of a process that ended, the last words may still be in the other pipe.
+            with suppress(BrokenPipeError):
                 pipe_in.write(json.dumps(request) + "\n")
                 pipe_in.flush()
-            except BrokenPipeError:
-                pass  # Its last words, if any, are still in the other pipe.
             line = pipe_out.readline()
         if not line:
             raise WorkerCrashed(

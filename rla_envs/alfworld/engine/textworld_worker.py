@@ -1,4 +1,4 @@
-"""The process in which the real engine lives: ``python -m rla_envs.alfworld.engine.textworld_worker``.
+"""The process in which the real engine lives; RealWorld starts it as a module.
 
 Reads one JSON request a line from stdin and answers with one JSON line. TextWorld leaks a loaded
 library a game, rewrites ``sys.argv`` and swaps stdout, so it gets a process of its own, and what it
@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+from importlib import import_module
 from typing import Any, TextIO
 
 
@@ -21,11 +22,11 @@ def serve() -> None:
     # Importing alfworld creates a data folder in the user's home unless told where to.
     os.environ.setdefault("ALFWORLD_DATA", tempfile.gettempdir())
     try:
-        from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
-        from textworld import EnvInfos
-        from textworld.envs.pddl import PddlEnv
-
-        real: Any = AlfredDemangler(PddlEnv(EnvInfos(won=True, admissible_commands=True)))
+        textworld: Any = import_module("textworld")
+        pddl: Any = import_module("textworld.envs.pddl")
+        alfworld: Any = import_module("alfworld.agents.environment.alfred_tw_env")
+        infos = textworld.EnvInfos(won=True, admissible_commands=True)
+        real = alfworld.AlfredDemangler(pddl.PddlEnv(infos))
     except ImportError as error:
         _answer(answers, {"missing": str(error)})
         return
