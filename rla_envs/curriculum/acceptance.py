@@ -54,8 +54,8 @@ class AcceptanceConfig:
     """How trials are decided."""
 
     rule: Rule = "sequential"
-    """"sequential": this module's test; "paper": the published strict comparison; "always": whatever
-    passed the static checks, without a trial."""
+    """"sequential": this module's test; "paper": the published strict comparison; "always":
+    whatever passed the static checks, without a trial."""
     alpha: float = 0.05
     """Largest probability of accepting a rewrite that is not harder (easier) than the old task."""
     max_episodes: int = 48

@@ -89,7 +89,7 @@ class Draw:
 
     @property
     def on_trial(self) -> bool:
-        """Whether the group must not train: a candidate. Null copies are the old task, they train."""
+        """Whether the group must not train: a candidate. Null copies are the old task and do."""
         return self.role == "trial_new"
 
 

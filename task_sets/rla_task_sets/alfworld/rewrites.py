@@ -16,7 +16,7 @@ STATE_WORDS = {
     "pick_cool_then_place_in_recep": frozenset({"cool", "cold"}),
     "pick_two_obj_and_place": frozenset({"two"}),
 }
-"""Task type -> words of which its instruction has one; no other task type's instruction has them."""
+"""Task type -> words of which its instruction, and no other type's, has one."""
 
 
 def check_rewrite(root: Task, old: Task, new: Task, known: Collection[str]) -> str | None:
@@ -66,7 +66,7 @@ def keeps_intention(root: Goal, goal: Goal) -> bool:
 
 
 def says_goal(scene: Scene) -> bool:
-    """Return whether the first sentence of the instruction names thing, place and state of the goal, and no other.
+    """Return whether the task sentence names thing, place and state of the goal, and no other.
 
     What follows the first full stop are hints.
     """
