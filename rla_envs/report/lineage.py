@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rla_envs.errors import RunError
 
@@ -18,7 +18,9 @@ class Change:
     """An accepted rewrite, or one that was taken back.
 
     Attributes:
-        kind: "accepted" or "rolled_back".
+        kind: "accepted", "restored" (an earlier task of the lineage, after a trial) or
+            "rolled_back" (the parent, without one).
+        ground: The rule's reason, e.g. "evidence" or "too hard".
         policy_version: Weights under which it was decided.
         root: Id of the lineage's root.
         direction: "harder" or "easier"; None when not recorded.
@@ -29,7 +31,8 @@ class Change:
         numbers: What the decision rests on (won and played episodes of both sides, e-value, ...).
     """
 
-    kind: str
+    kind: Literal["accepted", "restored", "rolled_back"]
+    ground: str
     policy_version: int
     root: str
     direction: str | None
@@ -42,7 +45,8 @@ class Change:
 
 _CHANGES = """
 SELECT d.kind, d.policy_version, d.numbers, d.reason AS ground,
-       new.root_id AS root, trial.direction, new.transform, new.reason AS why,
+       d.trial_kind, new.root_id AS root, coalesce(trial.direction, new.direction) AS direction,
+       new.transform, new.reason AS why,
        old.data AS old, new.data AS new
 FROM decisions d
 JOIN tasks new ON new.id = d.task_id
@@ -73,15 +77,24 @@ def changes(archive: Path) -> list[Change]:
 
 def _change(row: dict[str, Any]) -> Change:
     numbers: dict[str, Any] = json.loads(row["numbers"])
+    old, new = _task(row["old"]), _task(row["new"])
+    kind = "restored" if row["trial_kind"] == "restore" else row["kind"]
+    if kind == "rolled_back":
+        # The decision names the rewrite that is given up; its parent is served instead.
+        old, new = new, old
+        wins, losses = numbers.pop("wins", None), numbers.pop("losses", None)
+        if wins is not None and losses is not None:
+            numbers |= {"old_wins": wins, "old_n": wins + losses}
     return Change(
-        kind=row["kind"],
+        kind=kind,
+        ground=row["ground"],
         policy_version=row["policy_version"],
         root=row["root"],
         direction=row["direction"],
         transform=row["transform"],
         why=row["why"],
-        old=_task(row["old"]),
-        new=_task(row["new"]),
+        old=old,
+        new=new,
         numbers={name: value for name, value in numbers.items() if value is not None},
     )
 

@@ -123,7 +123,8 @@ def _dress(axes: Any, chart: Chart) -> None:
     axes.grid(axis="y", color=FAINT, linewidth=0.5, alpha=0.35)
     axes.set_axisbelow(True)
     labels: list[str] = axes.get_legend_handles_labels()[1]
-    if len(labels) > 1:
+    # A lone curve out of several possible ones needs its name.
+    if labels and len(chart.series) + len(chart.marks or {}) > 1:
         axes.legend(
             loc="lower left",
             bbox_to_anchor=(-0.02, 1.0),

@@ -119,20 +119,21 @@ def _lineage(history: Sequence[Change]) -> str:
     return (
         "<h2>Accepted rewrites</h2>"
         '<p class="note">Won / played episodes of both tasks under the same policy versions; the '
-        "e-value is the evidence that the rewrite does what it should.</p>"
+        "e-value is the evidence that the rewrite does what it should, or, for a rollback, "
+        "that it is beyond the band.</p>"
         f'{note}<div class="card scroll"><table><tr><th>Version</th><th>Change</th>'
-        "<th>Old task</th><th>New task</th><th>Old</th><th>New</th><th>Evidence</th></tr>"
+        "<th>Old task</th><th>New task</th><th>Old won</th><th>New won</th><th>Evidence</th></tr>"
         f"{rows}</table></div>"
     )
 
 
 def _change(change: Change) -> str:
     numbers = change.numbers
-    what = badge("rolled back", -1) if change.kind == "rolled_back" else ""
-    what += (
-        f" {escape(change.direction or '')} {escape((change.transform or '').replace('_', ' '))}"
-    )
-    why = f'<div class="note">{escape(change.why)}</div>' if change.why else ""
+    did = {"rolled_back": badge("rolled back", -1), "restored": badge("restored")}
+    named = f"{change.direction or ''}: {(change.transform or '').replace('_', ' ')}"
+    what = f"{did.get(change.kind, '')} {escape(named)}"
+    reason = change.why if change.kind == "accepted" else change.ground
+    why = f'<div class="note">{escape(reason)}</div>' if reason else ""
     shown = [
         f"{label}&nbsp;{numbers[name]:.3g}"
         for name, label in (("e_value", "e"), ("in_band", "in band"))

@@ -172,6 +172,7 @@ def _archive(path: Path) -> None:
                 parent_id=task.parent_id,
                 status=status,
                 transform=transform if task is new else None,
+                direction="harder" if task is new else None,
                 reason="12 votes: revisits places it has seen" if task is new else None,
                 fingerprint=task.id,
                 data=task_to_json(task),
@@ -197,6 +198,9 @@ def _archive(path: Path) -> None:
             transform=transform,
             numbers={**numbers, "new_wins": wins, "new_n": 32},
         )
+    store.record(
+        "rolled_back", "r2+1", "too hard", 9, numbers={"e_value": 44.0, "wins": 1, "losses": 23}
+    )
     store.close()
 
 

@@ -168,12 +168,24 @@ def test_drawing_is_well_formed_and_takes_its_colours_from_the_page() -> None:
 
 def test_lineage_lists_accepted_rewrites_without_the_null_control(example_run: Path) -> None:
     history = changes(RunFolder.open(example_run).archive)
-    assert [change.transform for change in history] == ["hide_object", "specific_instance"]
+    assert [(change.kind, change.transform) for change in history] == [
+        ("accepted", "hide_object"),
+        ("accepted", "specific_instance"),
+        ("rolled_back", "specific_instance"),
+    ]
     first = history[0]
     assert (first.kind, first.direction, first.policy_version) == ("accepted", "harder", 2)
     assert first.old == ("put a mug in the fridge", None)
     assert first.new[1] == 9
     assert first.numbers["new_wins"] == 12
+
+
+def test_rollback_goes_from_the_rewrite_to_its_parent(example_run: Path) -> None:
+    last = changes(RunFolder.open(example_run).archive)[-1]
+    assert (last.direction, last.ground) == ("harder", "too hard")
+    assert last.new == ("put a mug in the fridge", None)
+    assert last.old[1] == 10
+    assert (last.numbers["old_wins"], last.numbers["old_n"]) == (1, 24)
 
 
 def test_file_that_is_no_curriculum_is_named(tmp_path: Path) -> None:
