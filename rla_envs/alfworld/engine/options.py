@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence, Set
+from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING
 
 from .routes import COMMAND, LOOK, Layer, Stop, representatives
 
 if TYPE_CHECKING:
+    from .scene import Receptacle
     from .world import World
 
 _VERB_OF_TASK = {
@@ -76,8 +79,8 @@ class Options:
         """Return the unknown receptacles that may hold the thing ("take") or the light ("use").
 
         A thing may be where the scene allows to put it; not where the goal wants it if that alone
-        would have won. A light stands where there is no door. If no such place is left, any unknown
-        place will do.
+        would have won; where a hint in the task's words says, if it leaves a place. A light stands
+        where there is no door. If no such place is left, any unknown place will do.
         """
         tables, goal = self.world.tables, self.world.game.scene.goal
         if verb == "use":
@@ -91,7 +94,10 @@ class Options:
             for place, type_ in types.items()
             if type_ != barred and (type_, goal.object_type) in fits
         ]
-        return likely or self._unknown
+        likely = likely or self._unknown
+        hints = _hints(tables.scene.instruction)
+        told = [p for p in likely if any(_is_told(tables.receptacles[p], h) for h in hints)]
+        return told or likely
 
     def is_closed(self, place: str) -> bool:
         """Return whether a door has to be opened to reach into place."""
@@ -257,3 +263,18 @@ class Options:
         location = self.world.tables.receptacles[place].location
         door = place if has_door and self.is_closed(place) else ""
         return Stop(verb, place, location, COMMAND if verb else 0, door, item, location)
+
+
+@lru_cache(maxsize=4096)
+def _hints(instruction: str) -> tuple[str, ...]:
+    """Return what follows "is in" in the sentences after the first."""
+    return tuple(re.findall(r" is in ([^.]+)", instruction.partition(".")[2]))
+
+
+def _is_told(place: Receptacle, hint: str) -> bool:
+    """Return whether a hint fits: "cabinet 3", "a cabinet", "something closed", "the open"."""
+    if hint == "the open":
+        return not place.openable or place.opened
+    if hint == "something closed":
+        return place.openable and not place.opened
+    return hint in (place.name, f"a {place.type.lower()}")

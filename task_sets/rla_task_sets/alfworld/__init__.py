@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from .generated import generate
+from .official import OfficialTasks, load_official
+from .writing import write_games
 
-__all__ = ["generate"]
+__all__ = ["OfficialTasks", "generate", "load_official", "write_games"]
