@@ -13,12 +13,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rla_envs import __version__
 from rla_envs.errors import ConfigError, MissingExtra, RlaError
 
+if TYPE_CHECKING:
+    from rla_envs.tracking import Progress
+
 SPLITS = ("train", "valid_seen", "valid_unseen")
+INTERRUPTED = 130
 ARMS = ("policy", "reward", "full", "random-rewrite")
 
 
@@ -39,11 +43,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("rla: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has enough; Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A full disk or a folder that cannot be written is no bug of ours.
+        if error.filename is None:
+            raise
+        print(f"rla: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
 
 
 def _train(options: argparse.Namespace) -> int:
@@ -52,11 +62,19 @@ def _train(options: argparse.Namespace) -> int:
         _settings(options, ["--help"])
     config = _settings(options, options.rest)
     run = options.resume or options.out or _fresh(options.domain, config.arm, config.loop.seed)
-    report = _extra("rla_adapters.alfworld_run").train(
-        config, run, resume=options.resume is not None, progress=tracking.make_progress()
-    )
+    adapter = _extra("rla_adapters.alfworld_run")
+    progress: Progress = tracking.make_progress()
+    try:
+        adapter.train(config, run, resume=options.resume is not None, progress=progress)
+    except KeyboardInterrupt:
+        progress.end(None)
+        print(f"rla: interrupted; go on with: rla train --resume {run}", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        # An error's line must not land between the bars.
+        progress.end(None)
     print(f"trajectories: rla view {run}")
-    return 0 if report else 1
+    return 0
 
 
 def _settings(options: argparse.Namespace, rest: Sequence[str]) -> Any:

@@ -35,7 +35,7 @@ class Progress(Protocol):
         ...
 
     def end(self, report_path: Path | None) -> None:
-        """The run is finished."""
+        """The run is finished, or has failed (None). A second call says nothing more."""
         ...
 
 

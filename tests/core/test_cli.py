@@ -33,6 +33,15 @@ def test_mistake_is_one_line_and_exit_code_2(
     assert captured.err.startswith(f"rla: {tmp_path} is not a run folder")
 
 
+def test_folder_that_cannot_be_written_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    words = ["tasks", "generate", "alfworld", "--n", "1", "--out", str(tmp_path / "file" / "games")]
+    assert main(words) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "words",
     [
