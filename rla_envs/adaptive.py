@@ -176,3 +176,6 @@ class _OwnCurriculum:
 
     def adapt(self, *, policy_version: int, seed: int) -> Any:
         return self.curriculum.adapt(policy_version=policy_version, seed=seed)
+
+    def lineage(self, task_id: str) -> Sequence[Task]:
+        return self.curriculum.lineage(task_id)

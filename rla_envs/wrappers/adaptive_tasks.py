@@ -42,13 +42,18 @@ class TaskCurriculum(Protocol):
         """Propose, try, accept, reject and roll back rewrites."""
         ...
 
+    def lineage(self, task_id: str) -> Sequence[Task]:
+        """Return the tasks from the root down to task_id."""
+        ...
+
 
 class AdaptiveTasks(gymnasium.Wrapper[str, str, str, str]):
     """Draws the task from a curriculum on reset and reports on episode end.
 
-    ``info["on_trial"]`` says whether the task is a candidate whose episodes must not train. A reset
-    with ``options={"task": ...}`` plays that task outside the curriculum, and an episode that is
-    given up before its end is not reported. Assign ``policy_version`` whenever the policy changes,
+    ``info["on_trial"]`` says whether the task is a candidate whose episodes must not train, and
+    ``info["lineage"]`` names every task from the root to this one. A reset with
+    ``options={"task": ...}`` plays that task outside the curriculum, and an episode that is given
+    up before its end is not reported. Assign ``policy_version`` whenever the policy changes,
     because a candidate is compared with the task it may replace under one and the same policy.
 
     Example:
@@ -86,6 +91,7 @@ class AdaptiveTasks(gymnasium.Wrapper[str, str, str, str]):
         self._adapt_every = adapt_every
         self._reported = 0
         self._drawn: DrawnTask | None = None
+        self._lineage: list[str] = []
         self._seeds = SeedStream()
         self._recorder = EpisodeRecorder()
 
@@ -101,23 +107,25 @@ class AdaptiveTasks(gymnasium.Wrapper[str, str, str, str]):
         if options.get("task") is None:
             (self._drawn,) = self.curriculum.draw(1, seed=episode_seed)
             options["task"] = self._drawn.task
+            self._lineage = [task.id for task in self.curriculum.lineage(self._drawn.task.id)]
         observation, info = self.env.reset(seed=seed, options=options)
         self._recorder.start(observation, info, seed=episode_seed)
-        return observation, {**info, "on_trial": self._on_trial}
+        return observation, self._with_origin(info)
 
     def step(self, action: str) -> tuple[str, SupportsFloat, bool, bool, dict[str, Any]]:
         """Take a step; after the last one of an episode, report and, when it is time, adapt."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._recorder.add(action, observation, info)
-        info = {**info, "on_trial": self._on_trial}
+        info = self._with_origin(info)
         if (terminated or truncated) and self._drawn is not None:
             self._report(self._drawn)
             self._drawn = None
         return observation, reward, terminated, truncated, info
 
-    @property
-    def _on_trial(self) -> bool:
-        return self._drawn is not None and self._drawn.on_trial
+    def _with_origin(self, info: dict[str, Any]) -> dict[str, Any]:
+        if self._drawn is None:
+            return {**info, "on_trial": False}
+        return {**info, "on_trial": self._drawn.on_trial, "lineage": list(self._lineage)}
 
     def _report(self, drawn: DrawnTask) -> None:
         version = self.policy_version

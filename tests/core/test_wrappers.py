@@ -3,17 +3,16 @@
 import doctest
 import pickle
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 import gymnasium
 import pytest
 
-import rla_envs.wrappers.adaptive_tasks
-import rla_envs.wrappers.record_trajectory
-import rla_envs.wrappers.step_votes
 from rla_envs.adaptive import AdaptiveAlfWorldEnv
 from rla_envs.curriculum import Curriculum, CurriculumConfig
 from rla_envs.errors import ConfigError
 from rla_envs.judging import OracleJudge, ScriptedJudge
+from rla_envs.spaces import Unicode
 from rla_envs.types import Rewrite, Task
 from rla_envs.wrappers import AdaptiveTasks, RecordTrajectory, StepVotes
 
@@ -21,7 +20,7 @@ from rla_envs.wrappers import AdaptiveTasks, RecordTrajectory, StepVotes
 class Rooms(gymnasium.Env):
     """Wins on "win", costs a step otherwise; three steps at most."""
 
-    observation_space = action_space = rla_envs.spaces.Unicode(100)
+    observation_space = action_space = Unicode(100)
     tasks = tuple(Task(id=name, domain="alfworld", instruction=name, payload={}) for name in "abc")
 
     def reset(self, *, seed=None, options=None):
@@ -54,9 +53,19 @@ def by_word(step):
     return (-1, "waited") if step.action == "wait" else (1, "acted")
 
 
-@pytest.mark.parametrize("module", ["adaptive_tasks", "record_trajectory", "step_votes"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "adaptive",
+        "alfworld.env",
+        "spaces",
+        "wrappers.adaptive_tasks",
+        "wrappers.record_trajectory",
+        "wrappers.step_votes",
+    ],
+)
 def test_examples_in_the_documentation_run(module):
-    result = doctest.testmod(getattr(rla_envs.wrappers, module))
+    result = doctest.testmod(import_module(f"rla_envs.{module}"))
     assert result.attempted > 0
     assert result.failed == 0
 
@@ -238,6 +247,9 @@ def test_easy_tasks_get_a_trial_and_the_judges_reasons_reach_the_rewriter():
     for episode in range(80):
         _, info = env.reset(seed=0 if episode == 0 else None)
         on_trial += info["on_trial"]
+        assert info["lineage"][0] == info["task"].root_id
+        assert info["lineage"][-1] == info["task"].id
+        assert (len(info["lineage"]) > 1) >= info["on_trial"]
         assert finish(env, "wait", "win")[-1]["on_trial"] == info["on_trial"]
     assert rewriter.summaries[0].accuracy == 1.0
     assert list(rewriter.summaries[0].reasons) == ["waited"]
