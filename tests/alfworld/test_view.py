@@ -4,9 +4,12 @@ import random
 from dataclasses import replace
 
 import pytest
+import rla_task_sets
 
-from rla_envs.alfworld.engine import Game, Goal, World, load_game
+from rla_envs.alfworld.engine import Game, Goal, World, game_of, load_game
+from rla_envs.alfworld.env import AlfWorldEnv
 from rla_envs.alfworld.view import EpisodeMemory, compact_view, words
+from rla_envs.types import Task
 
 
 def play(game, *commands):
@@ -188,3 +191,94 @@ def told_only(game, rng):
 def test_the_agent_knows_where_it_put_a_thing_even_in_a_place_it_never_read(kitchen_game):
     commands = ("go to sinkbasin 1", "take mug 2 from shelf 1", "move mug 2 to shelf 1")
     assert part(play(kitchen_game, *commands), "seen") == "mug 2 in shelf 1"
+
+
+@pytest.mark.parametrize(("size", "longest", "mean"), [("small", 70, 50), ("large", 100, 60)])
+def test_views_along_a_solution_are_short(size, longest, mean):
+    lengths = [
+        len(view.split())
+        for task in rla_task_sets.load("alfworld/generated", n=30, seed=1, size=size)
+        for view in views(game_of(task), task.payload["walkthrough"])
+    ]
+    assert max(lengths) <= longest
+    assert sum(lengths) / len(lengths) <= mean
+
+
+def names(grouped):
+    """Return ["cabinet 1", "cabinet 2", "safe 1"] for "cabinet 1 2 , safe 1"."""
+    found = []
+    for group in grouped.split(" , ") if grouped else ():
+        kind, *numbers = group.split()
+        found += [f"{kind} {number}" for number in numbers]
+    return found
+
+
+def by_rules(view):
+    """Return the command of somebody who reads one view and remembers nothing."""
+    here = {}
+    for text in part(view, "at").split(" ; "):
+        place, _, content = text.partition(" : ")
+        here[" ".join(place.split()[:2])] = (place.split()[2:], content)
+    known = {}
+    for text in (part(view, "seen") or "").split(" , "):
+        if " in " in text:
+            thing, place = text.split(" in ")
+            known[" ".join(thing.split()[:2])] = (thing.split()[2:], place)
+    hand = part(view, "hand").split()
+    tools, goals, new = (names(part(view, name)) for name in ("tool", "goal", "new"))
+    done = [text.split(" in ")[1] for text in (part(view, "done") or "").split(" , ") if text]
+    lamps = {name: entry for name, entry in known.items() if "lamp" in name}
+    things = {name: entry for name, entry in known.items() if name not in lamps}
+    verb, state = {"sinkbasin": ("clean", "clean"), "microwave": ("heat", "hot")}.get(
+        tools[0].split()[0] if tools else "", ("cool", "cool")
+    )
+
+    def at(place, command):
+        if place not in here:
+            return f"go to {place}"
+        return f"open {place}" if "closed" in here[place][0] else command
+
+    if hand != ["empty"]:
+        held = " ".join(hand[:2])
+        if tools and state not in hand:
+            return f"{verb} {held} with {tools[0]}" if tools[0] in here else f"go to {tools[0]}"
+        if goals:
+            place = (done + [goal for goal in goals if goal in here] + goals)[0]
+            return at(place, f"move {held} to {place}")
+        if lamps:
+            lamp, (_, place) = next(iter(lamps.items()))
+            return f"use {lamp}" if place in here else f"go to {place}"
+    elif things:
+        thing, (_, place) = next(iter(things.items()))
+        return at(place, f"take {thing} from {place}")
+    unread = [place for place in here if place in new]
+    place = (unread + new)[0]
+    return at(place, f"examine {place}")
+
+
+def solve(tasks, max_steps):
+    """Let the rules play each task once; every action must be admissible."""
+    env = AlfWorldEnv(tasks, view="compact", max_steps=max_steps)
+    for task in tasks:
+        view, info = env.reset(seed=0, options={"task": task})
+        over = False
+        while not over:
+            action = by_rules(view)
+            view, _, terminated, truncated, info = env.step(action)
+            assert info["feedback_reason"] is None, (action, view)
+            over = terminated or truncated
+        assert info["won"], (task.id, view)
+
+
+@pytest.mark.parametrize("size", ["small", "medium", "large"])
+def test_rules_that_read_the_view_alone_solve_generated_tasks(size):
+    solve(rla_task_sets.load("alfworld/generated", n=36, seed=3, size=size), 100)
+
+
+@pytest.mark.official
+def test_rules_that_read_the_view_alone_solve_official_tasks(official_root):
+    tasks = [
+        Task(id=str(path), domain="alfworld", instruction="", payload={"game_file": str(path)})
+        for path in sorted(official_root.glob("valid_*/*/*/game.tw-pddl"))[::4]
+    ]
+    solve(tasks, 150)
