@@ -58,6 +58,8 @@ class AcceptanceConfig:
     whatever passed the static checks, without a trial."""
     alpha: float = 0.05
     """Largest probability of accepting a rewrite that is not harder (easier) than the old task."""
+    in_band: float = 0.8
+    """Posterior probability, at least, that an accepted task does not overshoot the band."""
     max_episodes: int = 48
     """Episodes of the new task after which a trial without evidence is rejected."""
     paper_episodes: int = 8
@@ -66,6 +68,8 @@ class AcceptanceConfig:
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
             raise ConfigError(f"alpha must be in (0, 1), got {self.alpha}")
+        if not self.alpha < self.in_band < 1:
+            raise ConfigError(f"in_band must be in (alpha, 1), got {self.in_band}")
         for name in ("max_episodes", "paper_episodes"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -112,9 +116,9 @@ def decide(
     """Return whether a trial accepts, rejects or goes on.
 
     A harder rewrite is accepted iff the e-value against "new accuracy >= old accuracy" is at least
-    1/alpha, it was won at least once, and its accuracy is more likely than not at or above the
-    band's low end. Easier mirrors it: lost at least once, at or below the high end. Everything else
-    can only stop a trial early, and stopping early never raises the false-accept rate.
+    1/alpha, it was won at least once, and P(accuracy >= the band's low end) is at least in_band.
+    Easier mirrors it: lost at least once, P(accuracy <= the high end). Everything else can only
+    stop a trial early, and stopping early never raises the false-accept rate.
 
     Args:
         blocks: Closed blocks in order.
@@ -151,7 +155,7 @@ def decide(
         accepted = paper_accepts(old, totals.new_wins / totals.new_n, direction, band)
         return decided("accept" if accepted else "reject", "paper rule")
     spread = totals.new_wins if direction == "harder" else totals.new_n - totals.new_wins
-    if e_value >= 1 / config.alpha and spread and in_band >= 0.5:
+    if e_value >= 1 / config.alpha and spread and in_band >= config.in_band:
         return decided("accept", "evidence")
     if counter >= 1 / config.alpha:
         return decided("reject", "wrong direction")

@@ -28,6 +28,9 @@ SHOWN_REASONS = 8
 SHOWN_OPTIONS = 30
 """Arguments listed for an edit; those beyond are valid all the same."""
 
+SAMPLING = Sampling(temperature=0.8, max_tokens=512)
+"""How a reply is drawn by default: room for a short reason and two edits."""
+
 _EDIT = re.compile(r"^\W*EDIT\s*:\s*`?(\w+)`?[ \t]*(.*)$", re.MULTILINE | re.IGNORECASE)
 _AIMS: Mapping[Direction, str] = {
     "harder": "puts the agent's weaknesses to the test",
@@ -46,9 +49,7 @@ class LLMRewriter:
         sampling: How the reply is drawn.
     """
 
-    def __init__(
-        self, model: ChatModel, *, sampling: Sampling = Sampling(temperature=0.8, max_tokens=512)
-    ) -> None:
+    def __init__(self, model: ChatModel, *, sampling: Sampling = SAMPLING) -> None:
         self.model, self.sampling = model, sampling
 
     def propose(
@@ -92,7 +93,7 @@ def applicable(scene: Scene, direction: Direction) -> dict[str, list[tuple[str, 
 def parse_edits(
     text: str, start: Scene, done: Sequence[Edit], direction: Direction
 ) -> tuple[Edit, ...] | None:
-    """Return the edits of a reply, or None unless there are one or two and each applies in its turn.
+    """Return the one or two edits of a reply, or None unless each applies in its turn.
 
     Args:
         text: The reply; an edit is a line "EDIT: name argument".
@@ -146,7 +147,7 @@ def _matching(scene: Scene, name: str, argument: str, direction: Direction) -> E
     transform = TRANSFORMS.get(name)
     if transform is None or transform.direction != direction:
         return None
-    said = argument.strip(" \t`'\".,()").lower()
+    said = argument.strip(" \t`'\".,()*").lower()
     for args in transform.options(scene):
         if " ".join(args).lower() == said:
             return Edit(name, args)
