@@ -112,6 +112,8 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
             raise ConfigError(f'view must be "full" or "compact", got {view!r}')
         if render_mode not in (None, "ansi"):
             raise ConfigError(f'render_mode must be None or "ansi", got {render_mode!r}')
+        if root is not None and tasks != "alfworld/official":
+            raise ConfigError(f'root={str(root)!r} goes with tasks="alfworld/official" only')
         if tasks is not None and len(tasks) == 0:
             raise ConfigError("tasks is empty; give at least one task, or None for the default")
         self.observation_space = Unicode(OBSERVATION_LENGTH)
@@ -222,8 +224,10 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
                 "alfworld/generated", n=DEFAULT_TASKS, seed=self._set_seed, split=self._split
             )
         options: dict[str, Any] = {"split": self._split}
-        if self._root is not None:
+        if self._named.endswith("/official"):
             options["root"] = self._root
+        else:
+            options["seed"] = self._set_seed
         return rla_task_sets.load(self._named, **options)
 
     def _choose(self, options: Mapping[str, Any]) -> Task:
@@ -236,7 +240,9 @@ class AlfWorldEnv(gymnasium.Env[str, str]):
         if isinstance(wanted, Task):
             return wanted
         if self._places is None:
-            self._places = {task.id: i for i, task in enumerate(self.tasks)}
+            # A lazy set knows its ids without reading its thousands of games.
+            ids = getattr(self.tasks, "ids", None) or [task.id for task in self.tasks]
+            self._places = {task_id: i for i, task_id in enumerate(ids)}
         if wanted not in self._places:
             raise TaskUnavailable(
                 f"no task has the id {wanted!r}; pass a Task or the id of one of these "

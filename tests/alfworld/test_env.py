@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import gymnasium
 import pytest
+import rla_task_sets
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
@@ -287,3 +288,25 @@ def test_official_walkthroughs_win(official_root):
         )
         *_, last = run(AlfWorldEnv([task]), game.walkthrough, seed=0)
         assert last[1:4] == (1.0, True, False)
+
+
+@pytest.mark.official
+def test_official_games_are_played_by_the_name_of_their_set_and_chosen_by_id(official_root):
+    env = gymnasium.make(
+        "rla/AlfWorld-v0", tasks="alfworld/official", split="valid_seen", root=official_root
+    )
+    path = sorted(official_root.glob("valid_seen/*/*/game.tw-pddl"))[42]
+    chosen = str(path.parent.relative_to(official_root))
+    observation, info = env.reset(options={"task": chosen})
+    assert info["task"].id == chosen
+    assert observation == World(load_game(path)).feedback
+    drawn = {env.reset(seed=seed)[1]["task"].id for seed in range(5)}
+    assert len(drawn) == 5
+    twin = gymnasium.make(pickle.loads(pickle.dumps(env.spec)))
+    assert twin.reset(seed=1)[0] == env.reset(seed=1)[0]
+
+
+def test_a_named_set_takes_the_seed_and_the_split():
+    env = AlfWorldEnv("alfworld/generated", split="valid_unseen", seed=5)
+    expected = rla_task_sets.load("alfworld/generated", split="valid_unseen", seed=5)
+    assert [task.id for task in env.tasks] == [task.id for task in expected]
