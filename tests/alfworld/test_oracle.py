@@ -114,6 +114,25 @@ def test_unlucky_search_is_good_and_searching_again_is_bad():
     )
 
 
+def test_estimates_are_those_worked_out_by_hand_in_the_docs():
+    world, knowledge = World(game_of(kitchen())), Knowledge()
+    assert estimate(world, knowledge) == 12  # half commands: go, take, go, clean, go, move
+    for command, after, then in (
+        ("go to countertop 1", 10, 12),
+        ("go to shelf 1", 10, 12),
+        ("go to countertop 1", 12, 12),
+        ("go to drawer 1", 12, 12),
+        ("go to cabinet 1", 11, 11),
+        ("open cabinet 1", 10, 10),
+        ("take mug 1 from cabinet 1", 8, 8),
+    ):
+        world.step(command)
+        shown = knowledge.shows(world, command)
+        assert estimate(world, knowledge, just=[shown] if shown else []) == after, command
+        knowledge.update(world, command)
+        assert estimate(world, knowledge) == then, command
+
+
 def test_full_information_calls_unlucky_search_bad():
     commands = ["go to countertop 1", "go to cabinet 1", "open cabinet 1"]
     assert label_steps(kitchen(), commands, rule="distance") == [False, True, True]

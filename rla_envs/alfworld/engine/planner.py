@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ...errors import TaskError
 from ...types import Task
 from .commands import put_command
 from .game import game_of
@@ -111,8 +112,6 @@ def expert_actions(task: Task) -> list[str]:
     Raises:
         TaskError: the task cannot be solved, or its payload is malformed.
     """
-    from ...errors import TaskError
-
     found = plan(World(game_of(task)))
     if found is None:
         raise TaskError(
