@@ -175,7 +175,7 @@ class Curriculum:
             )
 
     def active(self) -> list[Task]:
-        """Return the served task of every lineage, in the order of the roots."""
+        """Return the served task of every lineage, in the order of root ids."""
         rows = self.store.rows("SELECT active_id FROM slots ORDER BY root_id")
         return [self.store.task(row["active_id"]) for row in rows]
 
