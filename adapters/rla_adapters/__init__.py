@@ -1,7 +1,7 @@
-"""Models and trainers: the only package that imports torch, transformers and their kin, and only when asked to.
+"""Models and trainers: the only package that imports torch and transformers, when asked to.
 
-``import rla_adapters`` costs nothing. ``load_model`` and ``load_trainer`` bring in what they need and name the extra to
-install when it is missing.
+``import rla_adapters`` costs nothing. ``load_model`` and ``load_trainer`` bring in what they need
+and name the extra to install when it is missing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def load_model(
     """Return an embedded chat model.
 
     Args:
-        spec: "tiny:nano", "tiny:micro" or "tiny:mini" for an untrained model with ALFWorld's vocabulary, otherwise the
-            path of a folder written by ``TinyChatModel.save``.
+        spec: "tiny:nano", "tiny:micro" or "tiny:mini" for an untrained model with ALFWorld's
+            vocabulary, otherwise the path of a folder written by ``TinyChatModel.save``.
         seed: Of an untrained model's weights.
         context: Of an untrained model: longest sequence, in tokens.
         sampling: The model's default sampling.
@@ -45,9 +45,7 @@ def load_model(
     tokenizers = _needs("rla_adapters.tiny.tokenizer", extra="train")
     words = _needs("rla_adapters.tiny.words", extra="train")
     tokenizer = tokenizers.build_tokenizer(words.alfworld_words())
-    network = models.new_model(
-        tokenizer, spec.removeprefix("tiny:"), seed=seed, context=context
-    )
+    network = models.new_model(tokenizer, spec.removeprefix("tiny:"), seed=seed, context=context)
     return sampler.TinyChatModel(network, tokenizer, sampling=sampling)
 
 
@@ -79,5 +77,5 @@ def _needs(module: str, *, extra: str) -> ModuleType:
         if error.name is None or error.name.startswith("rla_"):
             raise
         raise MissingExtra(
-            f"{module} needs {error.name!r}, which is not installed: pip install 'rla-envs[{extra}]'"
+            f"{module} needs {error.name!r}, which is missing: pip install 'rla-envs[{extra}]'"
         ) from error

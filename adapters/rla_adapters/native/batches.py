@@ -1,4 +1,4 @@
-"""Prompts and replies as tensors: bucketed by length, equal prompts stored once, logits on reply tokens only."""
+"""Prompts and replies as tensors: bucketed by length, equal prompts once, logits on replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Batch:
     Attributes:
         index_R: Which of the caller's pairs each row is.
         prefix_UP: The distinct prompts without their last token, right-padded.
-        rows_R: Which prefix each row continues.
+        rows_R: Which prefix each row continues; None when every row has one of its own, in order.
         lengths_R: Length of that prefix.
         inputs_RT: Last prompt token, then the reply without its last token, right-padded.
         targets_RT: The reply, right-padded.
@@ -30,14 +30,14 @@ class Batch:
 
     index_R: Tensor
     prefix_UP: Tensor
-    rows_R: Tensor
+    rows_R: Tensor | None
     lengths_R: Tensor
     inputs_RT: Tensor
     targets_RT: Tensor
     mask_RT: Tensor
 
     def logits(self, packed: Packed) -> Tensor:
-        """Return logits [R, T, V]: [r, t] predicts targets_RT[r, t]; meaningless where the mask is False."""
+        """Return logits [R, T, V]: [r, t] predicts targets_RT[r, t] where the mask is True."""
         cache = prefix_cache(packed, self.prefix_UP)
         return suffix_logits(packed, cache, self.inputs_RT, self.lengths_R, self.rows_R)
 
@@ -47,7 +47,9 @@ def batches(pairs: Sequence[Pair], *, tokens: int) -> Iterator[Batch]:
 
     Every batch holds at least one pair; equal prompts are counted and computed once.
     """
-    order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i][0]), pairs[i][0], len(pairs[i][1])))
+    order = sorted(
+        range(len(pairs)), key=lambda i: (len(pairs[i][0]), pairs[i][0], len(pairs[i][1]))
+    )
     batch: list[int] = []
     prompts, longest = 0, 0
     for i in order:
@@ -73,7 +75,11 @@ def _batch(pairs: Sequence[Pair], index: Sequence[int]) -> Batch:
     return Batch(
         index_R=torch.tensor(index),
         prefix_UP=_padded([prompt[:-1] for prompt in prompts]),
-        rows_R=torch.tensor([places[pairs[i][0]] for i in index]),
+        rows_R=(
+            torch.tensor([places[pairs[i][0]] for i in index])
+            if len(prompts) < len(index)
+            else None
+        ),
         lengths_R=torch.tensor([len(pairs[i][0]) - 1 for i in index]),
         inputs_RT=_padded([(pairs[i][0][-1], *pairs[i][1][:-1]) for i in index]),
         targets_RT=_padded(replies),

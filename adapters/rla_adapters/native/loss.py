@@ -9,7 +9,7 @@ from torch import Tensor
 def clipped_surrogate(
     new_RT: Tensor, old_RT: Tensor, advantages_R: Tensor, *, clip: float
 ) -> Tensor:
-    """Return the token losses -min(r A, clip(r, 1 - clip, 1 + clip) A) [R, T] with r = exp(new - old).
+    """Return the token losses -min(r A, clip(r, 1 +- clip) A) [R, T] with r = exp(new - old).
 
     Args:
         new_RT: Log-probabilities under the weights being trained.
@@ -23,9 +23,10 @@ def clipped_surrogate(
 
 
 def k3(new_RT: Tensor, old_RT: Tensor) -> Tensor:
-    """Return Schulman's k3 estimate [R, T] of KL(new || old) on tokens drawn from new: e^d - d - 1, d = old - new.
+    """Return Schulman's k3 estimate [R, T] of KL(new || old): e^d - d - 1 with d = old - new.
 
-    It is never negative, and 0 where both agree. As a loss its gradient is (1 - e^d) times that of new.
+    It is never negative, and 0 where both agree. As a loss its gradient is (1 - e^d) times that of
+    new.
     """
     difference = old_RT - new_RT
     return torch.exp(difference) - difference - 1
@@ -38,7 +39,7 @@ def sample_means(values_RT: Tensor, mask_RT: Tensor) -> Tensor:
 
 
 def mismatch_weights(old_RT: Tensor, sampled_RT: Tensor, *, cap: float) -> Tensor:
-    """Return min(exp(old - sampled), cap) [R, T]: what corrects for a sampler that disagrees with the trainer.
+    """Return min(exp(old - sampled), cap) [R, T]: corrects for a sampler that disagrees.
 
     Truncated importance sampling (trl#3867): exactly 1 where both agree, never above cap.
     """

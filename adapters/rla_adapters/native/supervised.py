@@ -1,4 +1,4 @@
-"""Supervised warm start: next-token cross-entropy on replies, for expert commands and for labelled steps alike."""
+"""Supervised warm start: cross-entropy on replies, be they expert commands or verdicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rla_envs.seeding import derive_seed
 from rla_envs.types import Conversation
 
 Row = tuple[Conversation, str, float]
-"""A conversation that ends with a user message, the reply to learn, and the row's weight (at least 0)."""
+"""A conversation that ends with a user message, the reply to learn, a weight (at least 0)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class FitConfig:
     """Settings of the warm start."""
 
     lr: float = 3e-3
-    """AdamW's highest step size; rises over the first 5 % of steps, then falls to a tenth along a cosine."""
+    """AdamW's highest step size: reached after 5 % of the steps, then a cosine down to a tenth."""
     epochs: int = 10
     """Passes over the rows."""
     minibatch: int = 64
@@ -36,7 +36,7 @@ class FitConfig:
     """AdamW's decoupled weight decay."""
     target_loss: float = 0.0
     """Stop after an epoch whose mean loss (nats a token) is at or below this."""
-    tokens: int = 4096
+    tokens: int = 2048
     """Tokens in one forward and backward pass."""
     seed: int = 0
     """Of the order of rows."""
@@ -66,16 +66,20 @@ def fit(
     *,
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> dict[str, float]:
-    """Train model to give the replies in rows; return ``loss``, ``epochs``, ``rows``, ``dropped_overlong``, ``unknown``.
+    """Train model to give the replies in rows; return metrics.
 
-    The end token is part of every reply. ``unknown`` is the share of reply tokens that the vocabulary lacks: such a reply
-    cannot be given back letter by letter.
+    These are ``loss``, ``epochs``, ``rows``, ``dropped_overlong`` and ``unknown``.
+
+    The end token is part of every reply. ``unknown`` is the share of reply tokens that the
+    vocabulary lacks: such a reply cannot be given back letter by letter.
 
     Args:
         model: Its weights are changed in place.
-        rows: What to learn. A row longer than the model's context is left out and counted; weight 0 is left out.
+        rows: What to learn. A row longer than the model's context is left out and counted; weight 0
+            is left out.
         config: Settings.
-        progress: Called after every epoch; returning True stops the fit (for instance at a measured success rate).
+        progress: Called after every epoch; returning True stops the fit (for instance at a measured
+            success rate).
 
     Raises:
         ConfigError: no row is left, or a weight is negative.
@@ -102,7 +106,7 @@ def fit(
                 norm = torch.nn.utils.clip_grad_norm_(parameters, config.max_grad_norm)
                 if not torch.isfinite(norm):
                     raise ModelError(
-                        f"the gradient norm in epoch {epoch} is {float(norm)}; lower lr ({config.lr})"
+                        f"gradient norm {float(norm)} in epoch {epoch}; lower lr ({config.lr})"
                     )
                 optimizer.step()
                 schedule.step()
@@ -120,9 +124,9 @@ def fit(
 
 
 def reply_logprobs(
-    model: TinyChatModel, rows: Sequence[tuple[Conversation, str]], *, tokens: int = 4096
+    model: TinyChatModel, rows: Sequence[tuple[Conversation, str]], *, tokens: int = 2048
 ) -> list[float]:
-    """Return the log-probability, in nats, of each reply (its end token included) after its conversation.
+    """Return the log-probability in nats of each reply, its end token included.
 
     It scores a closed set of replies without sampling, e.g. the two verdicts of a judge.
 

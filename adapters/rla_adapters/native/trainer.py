@@ -1,4 +1,4 @@
-"""PPO-clip for the embedded models: one sample a turn (or a vote), one advantage a sample, optimiser state kept."""
+"""PPO-clip for the embedded models: one sample a turn or vote, optimiser state kept."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from rla_envs.types import TrainingSample
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PpoConfig:
-    """Settings of the native trainer; defaults are right for models below two million parameters."""
+    """Settings of the native trainer; defaults suit models below two million parameters."""
 
     lr: float = 1e-3
     """AdamW's step size, constant (the paper's 7B models: 1e-6)."""
     epochs: int = 2
     """Passes over the samples of one update."""
     minibatch: int = 128
-    """Largest number of samples an optimiser step; an update is split into equal parts of at most that."""
+    """Most samples an optimiser step; an update is split into equal parts of at most that."""
     clip: float = 0.2
     """Half-width of the trust region of the probability ratio."""
     kl: float = 0.01
@@ -48,8 +48,8 @@ class PpoConfig:
     """Temperature the samples were drawn at; must be above 0 (trl#6789)."""
     max_length: int | None = None
     """Longest prompt and reply together, in tokens; the model's context when None."""
-    tokens: int = 4096
-    """Tokens in one forward and backward pass; bounds memory, does not change the result beyond rounding."""
+    tokens: int = 2048
+    """Tokens in one forward and backward pass; changes the result by rounding only."""
 
     def __post_init__(self) -> None:
         for name in ("lr", "epochs", "minibatch", "clip", "max_grad_norm", "temperature", "tokens"):
@@ -57,7 +57,7 @@ class PpoConfig:
                 raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
         if self.kl < 0 or self.ratio_cap < 1:
             raise ConfigError(
-                f"kl must be at least 0 and ratio_cap at least 1, got {self.kl} and {self.ratio_cap}"
+                f"kl must be >= 0 and ratio_cap >= 1, got {self.kl} and {self.ratio_cap}"
             )
 
 
@@ -88,12 +88,15 @@ class _Before:
 class NativeTrainer:
     """PPO-clip with k3 KL on a tiny chat model (``rla_envs.types.Trainer``).
 
-    An update recomputes the log-probabilities of all samples under the weights it starts from, then makes ``epochs``
-    passes in random minibatches. The loss of a minibatch is the mean over its samples of the mean over their tokens.
-    A sample that is too long is left out together with its advantage; one of advantage 0 has nothing to say and is left
-    out as well. Both are counted, and neither changes the weight of the others.
+    An update recomputes the log-probabilities of all samples under the weights it starts from, then
+    makes ``epochs`` passes in random minibatches; samples of one prompt (the votes on a step, the
+    first turns of a group) stay neighbours, so that the prompt is computed once. The loss of a
+    minibatch is the mean over its samples of the mean over their tokens. A sample that is too long
+    is left out together with its advantage; one of advantage 0 has nothing to say and is left out
+    as well. Both are counted, and neither changes the weight of the others.
 
-    Weights are shared with ``model()``: a chat model that samples during an update waits until it is over.
+    Weights are shared with ``model()``: a chat model that samples during an update waits until it
+    is over.
 
     Args:
         model: The chat model whose weights are trained.
@@ -123,13 +126,15 @@ class NativeTrainer:
     def update(self, samples: Sequence[TrainingSample]) -> dict[str, float]:
         """Run one update and return its metrics.
 
-        ``loss``, ``kl`` (means over samples and optimiser steps), ``entropy`` (nats a token, before the update),
-        ``clip_share`` (share of tokens whose gradient the clip removes), ``grad_norm`` (mean before scaling),
-        ``ratio_max``, ``logprob_mismatch`` (largest |trainer - sampler|, nats), ``samples`` (given), ``trained``,
-        ``dropped_overlong``, ``skipped_zero``, ``optimizer_steps``, ``tokens`` (reply tokens trained on, all epochs).
+        ``loss``, ``kl`` (means over samples and optimiser steps), ``entropy`` (nats a token, before
+        the update), ``clip_share`` (share of tokens whose gradient the clip removes), ``grad_norm``
+        (mean before scaling), ``ratio_max``, ``logprob_mismatch`` (largest |trainer - sampler|,
+        nats), ``samples`` (given), ``trained``, ``dropped_overlong``, ``skipped_zero``,
+        ``optimizer_steps``, ``tokens`` (reply tokens trained on, all epochs).
 
         Raises:
-            ConfigError: a sample without reply tokens, or with another number of log-probabilities than tokens.
+            ConfigError: a sample without reply tokens, or with another number of log-probabilities
+                than tokens.
             ModelError: a gradient is not finite; the weights are those before the offending step.
         """
         limit = self.config.max_length or self._chat.context
@@ -140,8 +145,9 @@ class NativeTrainer:
             before = self._before(kept)
             generator = torch.Generator().manual_seed(derive_seed(self.seed, "order", self.updates))
             for _ in range(self.config.epochs if kept else 0):
-                order = torch.randperm(len(kept), generator=generator)
-                for part in order.tensor_split(ceil(len(kept) / self.config.minibatch)):
+                for part in _shuffled(kept, generator).tensor_split(
+                    ceil(len(kept) / self.config.minibatch)
+                ):
                     self._step(kept, before, part, totals)
             self.updates += 1
         return {
@@ -161,7 +167,7 @@ class NativeTrainer:
         }
 
     def save(self, folder: Path) -> None:
-        """Write the model folder, the optimiser's tensors (safetensors) and the counters (JSON); nothing is pickled."""
+        """Write model, optimiser's tensors (safetensors), the counters (JSON); no pickle."""
         self._chat.save(folder / "model")
         tensors = {
             f"{name}/{key}": value
@@ -173,7 +179,7 @@ class NativeTrainer:
         (folder / "trainer.json").write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
 
     def load(self, folder: Path) -> None:
-        """Restore weights, optimiser state and counters in place; settings stay those of this trainer.
+        """Restore weights, optimiser state and counters in place; this trainer's settings stay.
 
         Raises:
             RunError: a file is missing, or belongs to a model of another shape.
@@ -234,12 +240,10 @@ class NativeTrainer:
             (losses.sum() / len(chosen)).backward()
             with torch.no_grad():
                 self._count(totals, batch, new, old, gains, losses, penalty)
-        norm = torch.nn.utils.clip_grad_norm_(
-            self._parameters.values(), self.config.max_grad_norm
-        )
+        norm = torch.nn.utils.clip_grad_norm_(self._parameters.values(), self.config.max_grad_norm)
         if not torch.isfinite(norm):
             raise ModelError(
-                f"the gradient norm of update {self.updates} is {float(norm)}; lower lr ({self.config.lr})"
+                f"gradient norm {float(norm)} in update {self.updates}; lower lr ({self.config.lr})"
             )
         self._optimizer.step()
         totals.grad_norm += float(norm)
@@ -266,7 +270,7 @@ class NativeTrainer:
         totals.ratio_max = max(totals.ratio_max, float(ratio[batch.mask_RT].max()))
 
     def _logprobs(self, batch: Batch, logits_RTV: Tensor) -> tuple[Tensor, Tensor]:
-        """Return log-probabilities of the targets [R, T], 0 on padding, and of all tokens [R, T, V]."""
+        """Return logprobs of the targets [R, T], 0 on padding, and of all tokens [R, T, V]."""
         distribution = torch.log_softmax(logits_RTV / self.config.temperature, dim=-1)
         chosen = distribution.gather(-1, batch.targets_RT.unsqueeze(-1)).squeeze(-1)
         return chosen.masked_fill(~batch.mask_RT, 0.0), distribution
@@ -274,6 +278,16 @@ class NativeTrainer:
 
 def _pairs(samples: Sequence[TrainingSample]) -> list[Pair]:
     return [(sample.prompt_ids, sample.token_ids) for sample in samples]
+
+
+def _shuffled(samples: Sequence[TrainingSample], generator: torch.Generator) -> Tensor:
+    """Return indices of samples: prompts in random order, samples of one prompt side by side."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for i, sample in enumerate(samples):
+        groups.setdefault(sample.prompt_ids, []).append(i)
+    members = list(groups.values())
+    order = torch.randperm(len(members), generator=generator).tolist()
+    return torch.tensor([i for place in order for i in members[place]])
 
 
 def _length(sample: TrainingSample) -> int:

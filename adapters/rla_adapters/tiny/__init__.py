@@ -1,1 +1,1 @@
-"""Embedded language models: tiny, word-level, trained in minutes on a CPU, stored as Hugging Face folders."""
+"""Embedded language models: tiny, word-level, stored as Hugging Face folders."""

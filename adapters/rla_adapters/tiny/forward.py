@@ -1,25 +1,30 @@
 """A lean forward pass over the weights of a ``LlamaForCausalLM``, for sampling and for training.
 
-Both jobs have the same shape: a long prompt, of which nothing but keys and values is needed, and a short reply, of which
-every logit is needed. So the prompt without its last token is the *prefix* and everything else is the *suffix*:
+Both jobs have the same shape: a long prompt, of which nothing but keys and values is needed, and a
+short reply, of which every logit is needed. So the prompt without its last token is the *prefix*
+and everything else is the *suffix*:
 
-* prefix positions leave the last block after the key and value projection (in a two-block model that is 40 % of the work);
+* prefix positions leave the last block after the key and value projection (in a two-block model
+  that is 40 % of the work);
 * completions of one prompt share one prefix;
-* norm weights and the attention scale are folded into the next matrix, and rotary pairs are laid out as complex numbers.
+* norm weights and the attention scale are folded into the next matrix, and rotary pairs are laid
+  out as complex numbers.
 
-Gradients flow through all of it into the model's own parameters. The result equals transformers' forward to rounding.
-Shape letters: U prompts, R rows (completions), P prefix length, T suffix length, D width, K key-value heads, G query heads a
-key-value head, E head size, V vocabulary.
+Gradients flow through all of it into the model's own parameters. The result equals transformers'
+forward to rounding. Shape letters: U prompts, R rows (completions), P prefix length, T suffix
+length, D width, K key-value heads, G query heads a key-value head, E head size, V vocabulary.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from transformers import LlamaForCausalLM
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 
 from rla_envs.errors import ConfigError
 
@@ -39,7 +44,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A model's weights in the layout of this pass; made anew after every weight change (a few microseconds)."""
+    """A model's weights in the layout of this pass; made anew after every change."""
 
     embed: Tensor
     blocks: tuple[Block, ...]
@@ -54,7 +59,8 @@ def rotation_table(model: LlamaForCausalLM) -> Tensor:
     """Return exp(i * position * frequency) [context, E / 2] as the model's rotary embedding has it.
 
     Raises:
-        ConfigError: the model is not a plain Llama (scaled rotary embedding, biases, another activation).
+        ConfigError: the model is not a plain Llama (scaled rotary embedding, biases, another
+            activation).
     """
     config = model.config
     plain = {
@@ -72,12 +78,14 @@ def rotation_table(model: LlamaForCausalLM) -> Tensor:
 
 
 def pack(model: LlamaForCausalLM, rotation: Tensor) -> Packed:
-    """Return the weights in the layout of this pass; differentiable with respect to the model's parameters."""
+    """Return the weights in the layout of this pass; gradients reach the parameters."""
     config = model.config
-    heads, kv = config.num_attention_heads, config.num_key_value_heads
-    size = config.head_dim
+    heads = int(config.num_attention_heads)
+    kv = int(config.num_key_value_heads or heads)
+    size = int(config.head_dim or config.hidden_size // heads)
     blocks: list[Block] = []
-    for layer in model.model.layers:
+    for module in model.model.layers:
+        layer = cast(LlamaDecoderLayer, module)
         attention, mlp = layer.self_attn, layer.mlp
         q = _pairs(attention.q_proj.weight, size) * size**-0.5
         k = _pairs(attention.k_proj.weight, size)
@@ -102,7 +110,7 @@ def pack(model: LlamaForCausalLM, rotation: Tensor) -> Packed:
 
 
 def prefix_cache(packed: Packed, ids_UP: Tensor) -> Cache:
-    """Return keys and values of right-padded prompts; what stands at padded positions is meaningless."""
+    """Return keys and values of right-padded prompts; padded positions are meaningless."""
     kv, group, size = packed.groups
     x = F.embedding(ids_UP, packed.embed)
     rotation = packed.rotation[: ids_UP.shape[1], None]
@@ -122,7 +130,7 @@ def prefix_cache(packed: Packed, ids_UP: Tensor) -> Cache:
 
 
 def suffix_logits(
-    packed: Packed, cache: Cache, ids_RT: Tensor, lengths_R: Tensor, rows_R: Tensor
+    packed: Packed, cache: Cache, ids_RT: Tensor, lengths_R: Tensor, rows_R: Tensor | None
 ) -> Tensor:
     """Return logits [R, T, V] of right-padded suffixes that continue prefixes.
 
@@ -131,7 +139,7 @@ def suffix_logits(
         cache: From ``prefix_cache``.
         ids_RT: Suffix tokens: the prompt's last one, then the reply without its last one.
         lengths_R: Length of each row's prefix, without padding.
-        rows_R: Which of the cache's prompts each row continues.
+        rows_R: Which of the cache's prompts each row continues; None when row i continues prompt i.
     """
     prefix, suffix = cache[0][0].shape[2], ids_RT.shape[1]
     steps = torch.arange(suffix)
@@ -142,11 +150,13 @@ def suffix_logits(
     bias = torch.zeros(mask.shape).masked_fill_(~mask, float("-inf"))
     x = F.embedding(ids_RT, packed.embed)
     for block, (k_prefix, v_prefix) in zip(packed.blocks, cache, strict=True):
+        if rows_R is not None:
+            k_prefix, v_prefix = k_prefix[rows_R], v_prefix[rows_R]
         q, k, v = _project(packed, block.qkv, x, rotation)
         mixed = F.scaled_dot_product_attention(
             q,
-            torch.cat([k_prefix[rows_R], k], dim=2),
-            torch.cat([v_prefix[rows_R], v], dim=2),
+            torch.cat([k_prefix, k], dim=2),
+            torch.cat([v_prefix, v], dim=2),
             attn_mask=bias,
             scale=1.0,
             enable_gqa=packed.groups[1] > 1,
@@ -156,9 +166,16 @@ def suffix_logits(
 
 
 def step_logits(
-    packed: Packed, cache: Cache, ids_R: Tensor, positions_R: Tensor, at: int, bias_RP: Tensor | None
+    packed: Packed,
+    cache: Cache,
+    ids_R: Tensor,
+    positions_R: Tensor,
+    at: int,
+    bias_RP: Tensor | None,
 ) -> Tensor:
-    """Return logits [R, V] of one further token a row, and write its keys and values into cache. Not differentiable.
+    """Return logits [R, V] of one further token a row.
+
+    Its keys and values are written into cache, so this is not differentiable.
 
     Args:
         packed: Weights.
@@ -166,7 +183,8 @@ def step_logits(
         ids_R: The tokens.
         positions_R: Their positions in their own sequences.
         at: Where in the buffers they go; everything before is attended to.
-        bias_RP: 0 where the prefix part [:, :P] of the buffers is real and -inf where it is padding; None if all real.
+        bias_RP: 0 where the prefix part [:, :P] of the buffers is real and -inf where it is
+            padding; None if all real.
     """
     kv, group, size = packed.groups
     rows, end = len(ids_R), at + 1

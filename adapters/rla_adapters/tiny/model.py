@@ -1,4 +1,4 @@
-"""Llama-shaped models small enough for one CPU core, as ordinary ``LlamaForCausalLM`` objects and folders."""
+"""Llama-shaped models small enough for one CPU core, as ordinary ``LlamaForCausalLM``."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ PRESETS = {
 """About 0.13, 0.5 and 1.4 million parameters with a vocabulary of 450 words."""
 
 
+_ENDS = ("pad", "bos", "eos")
+
+
 def new_model(
     tokenizer: PreTrainedTokenizerFast, preset: str = "micro", *, seed: int, context: int = 512
 ) -> LlamaForCausalLM:
@@ -59,9 +62,7 @@ def new_model(
         num_key_value_heads=shape.heads,
         max_position_embeddings=context,
         tie_word_embeddings=True,
-        pad_token_id=tokenizer.pad_token_id,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
+        **{f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in _ENDS},
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -70,7 +71,7 @@ def new_model(
 
 
 def save_model(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
-    """Write config, safetensors weights, tokenizer and chat template, as any Hugging Face loader expects."""
+    """Write a Hugging Face folder: config, safetensors, tokenizer, chat template."""
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
@@ -82,7 +83,9 @@ def read_model(folder: Path) -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]
         TaskUnavailable: folder holds no model.
     """
     if not (folder / "config.json").is_file():
-        raise TaskUnavailable(f"no model in {folder} (config.json is missing); save one there first")
+        raise TaskUnavailable(
+            f"no model in {folder} (config.json is missing); save one there first"
+        )
     tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
     return model.eval(), tokenizer

@@ -39,12 +39,14 @@ class _Row:
 class TinyChatModel:
     """Policy or judge of a few hundred thousand parameters (``rla_envs.types.ChatModel``).
 
-    Every row draws from random numbers of its own, a function of its conversation's seed, its index among the n
-    completions and the token's position. What else is in the batch can change logits only by rounding (about 1e-6), so
-    that a token differs only if its random number falls that close to a boundary; the same batch gives the same bits.
-    At temperature 0 the likeliest token is taken and log-probabilities are those of temperature 1.
+    Every row draws from random numbers of its own, a function of its conversation's seed, its index
+    among the n completions and the token's position. What else is in the batch can change logits
+    only by rounding (about 1e-6), so that a token differs only if its random number falls that
+    close to a boundary; the same batch gives the same bits. At temperature 0 the likeliest token is
+    taken and log-probabilities are those of temperature 1.
 
-    Calls from several threads, and updates of a trainer that shares the weights, take turns (``lock``).
+    Calls from several threads, and updates of a trainer that shares the weights, take turns
+    (``lock``).
 
     Args:
         model: The weights; shared, not copied.
@@ -94,11 +96,12 @@ class TinyChatModel:
     ) -> list[list[Completion]]:
         """Return n completions for each conversation, in order (see ``ChatModel.sample``).
 
-        A prompt that leaves no room for a single token overflows; one that leaves less room than ``max_tokens`` stops
-        with "length" at the end of the context.
+        A prompt that leaves no room for a single token overflows; one that leaves less room than
+        ``max_tokens`` stops with "length" at the end of the context.
 
         Raises:
-            ConfigError: n < 1, a temperature below 0, or another number of seeds than conversations.
+            ConfigError: n < 1, a temperature below 0, or another number of seeds than
+                conversations.
         """
         sampling = sampling or self.sampling
         _check(conversations, n, sampling, seeds)
@@ -118,15 +121,11 @@ class TinyChatModel:
             packed = pack(self.network, self.rotation)
             for start in range(0, len(rows), self.rows):
                 batch = rows[start : start + self.rows]
-                for row, completion in zip(
-                    batch, self._draw(packed, batch, sampling), strict=True
-                ):
+                for row, completion in zip(batch, self._draw(packed, batch, sampling), strict=True):
                     results[row.conversation][row.index] = completion
         return [[c for c in completions if c is not None] for completions in results]
 
-    def _draw(
-        self, packed: Packed, rows: Sequence[_Row], sampling: Sampling
-    ) -> list[Completion]:
+    def _draw(self, packed: Packed, rows: Sequence[_Row], sampling: Sampling) -> list[Completion]:
         prompts = list(dict.fromkeys(row.prompt for row in rows))
         places = {prompt: place for place, prompt in enumerate(prompts)}
         tokens, logprobs = self._decode(
@@ -166,7 +165,7 @@ class TinyChatModel:
         uniforms_RT: NDArray[np.float64],
         sampling: Sampling,
     ) -> tuple[Tensor, Tensor]:
-        """Return tokens and log-probabilities, both [R, max_tokens]; nothing is meant after an end token."""
+        """Return tokens and logprobs, both [R, max_tokens]; meaningless after an end token."""
         rows, steps = uniforms_RT.shape
         cache, lengths_R, bias = self._prefill(packed, prompts, places_R, steps)
         prefix = cache[0][0].shape[2] - steps
@@ -197,7 +196,7 @@ class TinyChatModel:
     def _prefill(
         self, packed: Packed, prompts: Sequence[tuple[int, ...]], places_R: Tensor, room: int
     ) -> tuple[Cache, Tensor, Tensor | None]:
-        """Return buffers with every row's prefix and room behind it, prefix lengths and the padding's bias."""
+        """Return every row's prefix with room behind it, prefix lengths, the padding's bias."""
         lengths = [len(prompt) - 1 for prompt in prompts]
         longest = max(lengths)
         ids = torch.full((len(prompts), longest), self.codec.pad)
@@ -229,7 +228,7 @@ class TinyChatModel:
 
 
 def choose(logits_RV: Tensor, draws_R: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-    """Return tokens [R] and their log-probabilities [R], by inverting each row's distribution function.
+    """Return tokens [R] and their logprobs [R], by inverting each row's distribution function.
 
     Args:
         logits_RV: Raw logits.
@@ -248,15 +247,17 @@ def choose(logits_RV: Tensor, draws_R: Tensor, temperature: float) -> tuple[Tens
 
 
 def uniforms(seeds: Sequence[int], indices: Sequence[int], steps: int) -> NDArray[np.float64]:
-    """Return numbers [R, steps] in [0, 1), each a hash of its row's seed, its row's index and its step.
+    """Return numbers [R, steps] in [0, 1), each a hash of its row's seed and index and its step.
 
-    SplitMix64 (Steele, Lea, Flood 2014) used as a counter-based generator: no state, all rows at once.
+    SplitMix64 (Steele, Lea, Flood 2014) used as a counter-based generator: no state, all rows at
+    once.
     """
     seeds_R = np.array([seed & 0xFFFF_FFFF_FFFF_FFFF for seed in seeds], dtype=np.uint64)
     indices_R = np.array(indices, dtype=np.uint64)
     stream_R = _mix(_mix(seeds_R) + (indices_R + np.uint64(1)) * _GOLDEN)
     counters_T = np.arange(1, steps + 1, dtype=np.uint64) * _GOLDEN
-    return (_mix(stream_R[:, None] + counters_T) >> np.uint64(11)) * 2.0**-53
+    bits_RT = _mix(stream_R[:, None] + counters_T) >> np.uint64(11)
+    return bits_RT.astype(np.float64) * 2.0**-53
 
 
 _GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -280,5 +281,5 @@ def _check(
         raise ConfigError(f"sampling needs temperature >= 0 and max_tokens >= 1, got {sampling}")
     if seeds is not None and len(seeds) != len(conversations):
         raise ConfigError(
-            f"one seed a conversation: got {len(seeds)} seeds for {len(conversations)} conversations"
+            f"one seed a conversation: got {len(seeds)} seeds for {len(conversations)} chats"
         )

@@ -39,17 +39,18 @@ def split_words(text: str) -> list[str]:
 def build_tokenizer(words: Iterable[str]) -> PreTrainedTokenizerFast:
     """Return a tokenizer whose vocabulary is the special tokens and then words, in the order given.
 
-    Text is lower-cased. Decoding joins words with single blanks and puts none before closing marks, so a command comes
-    back letter by letter.
+    Text is lower-cased. Decoding joins words with single blanks and puts none before closing marks,
+    so a command comes back letter by letter.
 
     Raises:
-        ConfigError: an entry of words is not exactly one token, so that it could never be produced by encoding.
+        ConfigError: an entry of words is not exactly one token, so that it could never be produced
+            by encoding.
     """
     vocabulary = list(dict.fromkeys([*SPECIAL, *(word.lower() for word in words)]))
     for word in vocabulary[len(SPECIAL) :]:
         if split_words(word) != [word]:
             raise ConfigError(
-                f"vocabulary entry {word!r} is not a single word; pass texts through words_in() first"
+                f"vocabulary entry {word!r} is not one word; pass texts through words_in() first"
             )
     backend = Tokenizer(
         WordLevel({word: index for index, word in enumerate(vocabulary)}, unk_token=UNK)
@@ -76,9 +77,9 @@ def build_tokenizer(words: Iterable[str]) -> PreTrainedTokenizerFast:
 class ChatCodec:
     """Conversations to token ids and back, equal to the chat template but without Jinja.
 
-    Two things differ on purpose from ``apply_chat_template``: text that merely looks like a special token ("<eos>" in an
-    observation) is split as ordinary text and can't end a turn, and the ids of a message that was seen before come
-    from a cache.
+    Two things differ on purpose from ``apply_chat_template``: text that merely looks like a special
+    token ("<eos>" in an observation) is split as ordinary text and can't end a turn, and the ids of
+    a message that was seen before come from a cache.
 
     Raises:
         ConfigError: the tokenizer lacks the special tokens of ``build_tokenizer``.
@@ -87,14 +88,14 @@ class ChatCodec:
     def __init__(self, tokenizer: PreTrainedTokenizerFast, *, cache: int = 65_536) -> None:
         backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         backend.encode_special_tokens = True
-        ids = {token: backend.token_to_id(token) for token in SPECIAL}
-        missing = [token for token, index in ids.items() if index is None]
+        vocabulary = backend.get_vocab()
+        missing = [token for token in SPECIAL if token not in vocabulary]
         if missing:
             raise ConfigError(
                 f"tokenizer lacks the special tokens {missing}; make it with build_tokenizer()"
             )
-        self.pad, self.bos, self.eos = ids[PAD], ids[BOS], ids[EOS]
-        self._roles = {role: ids[token] for role, token in ROLES.items()}
+        self.pad, self.bos, self.eos = (vocabulary[token] for token in (PAD, BOS, EOS))
+        self._roles = {role: vocabulary[token] for role, token in ROLES.items()}
         self._backend = backend
         self._ids = lru_cache(maxsize=cache)(self._encode_text)
         self._text = lru_cache(maxsize=cache)(self._decode_ids)
