@@ -100,20 +100,22 @@ class WarmStartConfig:
     has to be left something to learn.
     """
 
-    model: str = "micro"
-    """Shape of policy and judge: "nano", "micro" or "mini"."""
+    policy_model: str = "nano"
+    """Shape of the policy: "nano", "micro" or "mini"."""
+    judge_model: str = "nano"
+    """Shape of the judge."""
     tasks: int = 300
     """Training games that are demonstrated once; they are not those of the loop."""
     noise: float = 0.5
     """Share of random commands in the policy's demonstrations, which it imitates as well."""
-    policy_epochs: float = 3.0
+    policy_epochs: int = 3
     """Passes over the policy's demonstrations."""
-    judge_epochs: float = 3.0
+    judge_epochs: int = 3
     """Passes over the judge's labelled steps, as many good as bad ones."""
     judge_label_noise: float = 0.1
     """Share of the judge's labels that are turned round."""
-    lr: float = 2e-3
-    """Learning rate of both."""
+    lr: float = 3e-3
+    """Highest learning rate of both."""
 
     def __post_init__(self) -> None:
         for name in ("noise", "judge_label_noise"):

@@ -26,12 +26,19 @@ class GroupCredit:
         votes_GTM: Their votes.
         rewards_GT: Their step rewards.
         advantages_GT: Their step advantages.
+        masked: [all trajectories] which ones are left out above.
     """
 
     trajectories: tuple[Trajectory, ...]
     votes_GTM: list[Floats]
     rewards_GT: list[Floats]
     advantages_GT: list[Floats]
+    masked: tuple[bool, ...]
+
+    def by_trajectory(self, values_GT: Sequence[Floats]) -> list[Sequence[float] | None]:
+        """Return values for all trajectories of the group, None where masked."""
+        rows = iter(values_GT)
+        return [None if masked else next(rows).tolist() for masked in self.masked]
 
 
 def group_credit(group: Group, credit: CreditConfig, lam: float) -> GroupCredit:
@@ -44,6 +51,7 @@ def group_credit(group: Group, credit: CreditConfig, lam: float) -> GroupCredit:
         votes_GTM=votes_GTM,
         rewards_GT=rewards_GT,
         advantages_GT=step_advantages(rewards_GT, across=credit.step_baseline),
+        masked=tuple(t.outcome is None for t in group.trajectories),
     )
 
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-
-import torch
+from time import perf_counter
 
 import rla_task_sets
+import torch
+from rla_verifiers.alfworld import label_steps
+
 from rla_adapters.alfworld_warm_start import Models, warm_start
 from rla_adapters.native.trainer import NativeTrainer, PpoConfig
 from rla_adapters.tiny.sampler import TinyChatModel
 from rla_envs.alfworld.rewriting import RuleRewriter
 from rla_envs.config import TrainConfig, from_dict
-from rla_envs.curriculum import Curriculum, CurriculumConfig
-from rla_envs.errors import ConfigError
+from rla_envs.curriculum import AcceptanceConfig, Curriculum, CurriculumConfig
 from rla_envs.judging import ModelJudge
-from rla_envs.loop import Loop, Result, State, evaluate, evaluate_panels, iterate
+from rla_envs.loop import (
+    Loop,
+    Result,
+    State,
+    TaskCurriculum,
+    evaluate,
+    evaluate_panels,
+    iterate,
+)
 from rla_envs.prompts.alfworld import CompactPrompts
 from rla_envs.report import write_report
 from rla_envs.rollout import EnvPool, EnvSpec, make_pool
@@ -26,14 +35,18 @@ from rla_envs.samples import group_credit
 from rla_envs.seeding import derive_seed
 from rla_envs.tracking import NoProgress, Progress, RunFolder
 from rla_envs.types import Sampling, Task, Trajectory
-from rla_verifiers.alfworld import label_steps
 
 PANELS = {"in_domain": "valid_seen", "out_of_domain": "valid_unseen"}
 """Panel -> official split that it is drawn from."""
 
 
 def train(
-    config: TrainConfig, run: Path, *, resume: bool = False, progress: Progress | None = None
+    config: TrainConfig,
+    run: Path,
+    *,
+    resume: bool = False,
+    progress: Progress | None = None,
+    models: Path | None = None,
 ) -> Path:
     """Run the closed loop, or take it up again, and return the path of its report.
 
@@ -44,6 +57,7 @@ def train(
         run: The run folder; new, unless resume.
         resume: Go on with an earlier run.
         progress: What to tell while it runs.
+        models: Folder of the warm-started models, made when missing; in the run folder when None.
 
     Raises:
         RunError: the folder is in use, holds another run, or cannot be resumed.
@@ -58,7 +72,13 @@ def train(
         folder, checkpoint = RunFolder.create(run, asdict(config)), None
     with folder:
         progress.begin(config.loop.iterations, checkpoint[0] if checkpoint else 0)
-        session = _Session.open(config, folder, checkpoint[1] if checkpoint else None, progress)
+        session = _Session.open(
+            config,
+            folder,
+            checkpoint[1] if checkpoint else None,
+            _warm_models(config, models or run / "warm_start", progress),
+            progress,
+        )
         try:
             session.run()
         finally:
@@ -81,10 +101,14 @@ class _Session:
 
     @classmethod
     def open(
-        cls, config: TrainConfig, folder: RunFolder, checkpoint: Path | None, progress: Progress
+        cls,
+        config: TrainConfig,
+        folder: RunFolder,
+        checkpoint: Path | None,
+        models: Models,
+        progress: Progress,
     ) -> _Session:
         """Build everything, warm-started or from a checkpoint."""
-        models = warm_start(config, folder.path / "warm_start", progress=progress)
         curriculum = _curriculum(config, folder)
         loop = _loop(config, models, curriculum, progress)
         session = cls(
@@ -112,14 +136,21 @@ class _Session:
             self.progress.iteration(result.metrics)
 
     def _write(self, result: Result) -> None:
-        lam = result.metrics["lambda"]
+        worth = [
+            group_credit(group, self.config.loop.credit, result.metrics["lambda"])
+            for group in result.groups
+        ]
+        start = perf_counter()
         self.folder.write_trajectories(
             result.state.iteration,
             result.groups,
-            oracle=list(result.labels),
-            rewards=[row for group in result.groups for row in _rewards(group, lam)],
+            oracle=result.labels or None,
+            rewards=[row for credit in worth for row in credit.by_trajectory(credit.rewards_GT)],
+            advantages=[
+                row for credit in worth for row in credit.by_trajectory(credit.advantages_GT)
+            ],
         )
-        self.folder.append_metrics(result.metrics)
+        self.folder.append_metrics({**result.metrics, "seconds/tracking": perf_counter() - start})
 
     def save(self) -> None:
         """Write a checkpoint of the present state."""
@@ -127,14 +158,14 @@ class _Session:
             self.loop.policy.save(folder / "policy")
             if self.loop.judge_trainer is not None:
                 self.loop.judge_trainer.save(folder / "judge")
-            (folder / "state.json").write_text(_dumps(asdict(self.state)))
+            (folder / "state.json").write_text(json.dumps(asdict(self.state)))
 
     def load(self, checkpoint: Path) -> State:
         """Restore weights and optimisers; return the loop's state."""
         self.loop.policy.load(checkpoint / "policy")
         if self.loop.judge_trainer is not None:
             self.loop.judge_trainer.load(checkpoint / "judge")
-        return State(**_loads((checkpoint / "state.json").read_text()))
+        return State(**json.loads((checkpoint / "state.json").read_text()))
 
     def close(self) -> None:
         self.loop.pool.close()
@@ -142,7 +173,12 @@ class _Session:
 
 
 def evaluate_run(
-    run: Path, *, split: str, episodes: int | None = None, progress: Progress | None = None
+    run: Path,
+    *,
+    split: str,
+    episodes: int | None = None,
+    progress: Progress | None = None,
+    models: Path | None = None,
 ) -> dict[str, float]:
     """Return the accuracy of a run's latest checkpoint on a split of its task set.
 
@@ -151,6 +187,7 @@ def evaluate_run(
         split: Official split name.
         episodes: Tasks to play, one episode each; the run's panel size when None.
         progress: What to tell while it runs.
+        models: Where `train` was told to keep the warm-started models.
 
     Raises:
         RunError: no run, or no complete checkpoint.
@@ -160,8 +197,8 @@ def evaluate_run(
     folder = RunFolder.open(run)
     config = from_dict(TrainConfig, folder.config)
     _, checkpoint = folder.require_checkpoint()
-    models = warm_start(config, run / "warm_start", progress=progress)
-    policy = _trainer(models.policy, config, "policy")
+    warm = _warm_models(config, models or run / "warm_start", progress)
+    policy = _trainer(warm.policy, config, "policy")
     policy.load(checkpoint / "policy")
     tasks = _tasks(config, split, episodes or config.panel_tasks)
     pool = _pool(config)
@@ -182,6 +219,29 @@ def evaluate_run(
 def oracle_labels(trajectory: Trajectory) -> list[bool]:
     """Return for each step whether it was good, by the planner (rla_verifiers.alfworld)."""
     return label_steps(trajectory.task, [step.action for step in trajectory.steps])
+
+
+def _warm_models(config: TrainConfig, folder: Path, progress: Progress) -> Models:
+    # Roots come first in a split; what is demonstrated follows them, so that the two are disjoint.
+    tasks = _tasks(config, "train", config.train_tasks + config.warm_start.tasks)
+    return warm_start(config, folder, tasks[config.train_tasks :], progress=progress)
+
+
+def _curriculum(config: TrainConfig, folder: RunFolder) -> Curriculum:
+    settings = {
+        "policy": CurriculumConfig(rewrite="none"),
+        "reward": CurriculumConfig(rewrite="none"),
+        "full": CurriculumConfig(),
+        "random-rewrite": CurriculumConfig(
+            rewrite="random", acceptance=AcceptanceConfig(rule="always")
+        ),
+    }[config.arm]
+    return Curriculum(
+        _tasks(config, "train", config.train_tasks),
+        config=settings,
+        rewriter=RuleRewriter(targeted=config.arm == "full"),
+        store=folder.archive,
+    )
 
 
 def _loop(
@@ -231,9 +291,7 @@ def _trainer(model: TinyChatModel, config: TrainConfig, role: str) -> NativeTrai
 
 def _pool(config: TrainConfig) -> EnvPool:
     rollout = config.loop.rollout
-    spec = EnvSpec(
-        id="rla/AlfWorld-v0", kwargs={"view": "compact", "max_steps": rollout.max_steps}
-    )
+    spec = EnvSpec(id="rla/AlfWorld-v0", kwargs={"view": "compact", "max_steps": rollout.max_steps})
     return make_pool(spec, slots=rollout.slots, workers=rollout.workers)
 
 
