@@ -166,12 +166,14 @@ class ErrorSummary:
         accuracy: Share of won trajectories, in [0, 1]; None when nothing was observed.
         reasons: Rationale text -> how many negative votes gave it, most frequent first.
         episodes: How many trajectories it rests on.
+        tried: Transform -> (accepted, decided) trials of it on any task so far.
     """
 
     task_id: str
     accuracy: float | None
     reasons: Mapping[str, int]
     episodes: int
+    tried: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,7 +112,18 @@ def error_summary(store: Store, task_id: str, window: int) -> ErrorSummary:
         accuracy=wins / episodes if episodes else None,
         reasons=ordered(reasons),
         episodes=episodes,
+        tried=_tried(store),
     )
+
+
+def _tried(store: Store) -> dict[str, tuple[int, int]]:
+    """Return transform -> (accepted, decided) over trials of rewrites."""
+    rows = store.rows(
+        "SELECT t.transform, SUM(d.kind = 'accepted') AS accepted, COUNT(*) AS decided "
+        "FROM decisions d JOIN tasks t ON t.id = d.task_id WHERE d.trial_kind = 'rewrite' "
+        "AND d.reason != 'superseded' GROUP BY t.transform"
+    )
+    return {row["transform"]: (row["accepted"], row["decided"]) for row in rows}
 
 
 def totals(store: Store) -> dict[str, int]:

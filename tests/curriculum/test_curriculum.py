@@ -218,6 +218,15 @@ def test_an_accepted_task_that_turns_out_too_hard_is_taken_back(
     assert row["reason"] == "too hard"
 
 
+def test_the_rewriter_learns_how_its_transforms_fared(make_tasks, shift_rewriter, make_group):
+    curriculum = build(make_tasks(*[0.98] * 6), shift_rewriter)
+    for version in range(10):
+        step(curriculum, make_group, version, by_accuracy)
+    accepted = curriculum.adapt(policy_version=10, seed=10).totals["accepted"]
+    tried = shift_rewriter.asked[-1][2].tried
+    assert 0 < tried["shift"][0] == tried["shift"][1] <= accepted
+
+
 def test_a_task_can_be_rolled_back_by_hand(make_tasks, shift_rewriter, make_group):
     curriculum = build(make_tasks(0.98, 0.5), shift_rewriter)
     version = accept_one(curriculum, make_group, by_accuracy)

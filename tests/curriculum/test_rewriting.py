@@ -148,7 +148,11 @@ def test_chains_of_rewrites_stay_winnable_true_and_traceable(kitchen_task, direc
         reason = check_rewrite(kitchen_task, task, new, known=())
         # Undoing what was done is the one thing a rule may propose in vain.
         assert reason in (None, "duplicate")
-        done.append(Edit(rewrite.transform, tuple(new.payload["edits"][-1][1:])))
+        if rewrite.transform == "withdraw":
+            done = list(edits_of(new))
+            assert len(done) == len(edits_of(task)) - 1
+        else:
+            done.append(Edit(rewrite.transform, tuple(new.payload["edits"][-1][1:])))
         assert list(edits_of(new)) == done
 
         game = game_of(new)
@@ -206,6 +210,41 @@ def test_untargeted_rewrites_do_not_look_at_the_errors(kitchen_task):
     one = propose_many(kitchen_task, "harder", {"takes the wrong thing": 9}, control)
     other = propose_many(kitchen_task, "harder", {"searches an old place": 9}, control)
     assert one == other
+
+
+def test_a_transform_that_failed_its_trials_is_chosen_less(kitchen_task):
+    def share(tried):
+        summary = replace(SUMMARY, tried=tried)
+        names = [
+            RuleRewriter()
+            .propose(
+                kitchen_task, root=kitchen_task, direction="harder", summary=summary, seed=seed
+            )
+            .transform
+            for seed in range(200)
+        ]
+        return names.count("add_things") / len(names)
+
+    # (0 + 1) / (8 + 2) against (0 + 1) / (0 + 2) of the others: a fifth of the weight.
+    assert share({"add_things": (0, 8)}) < share({}) / 2
+    assert share({"add_things": (8, 8)}) > share({})
+
+
+def test_a_full_list_of_edits_gives_one_back(kitchen_task):
+    edits = [
+        Edit("add_places", ("Cabinet",)),
+        Edit("add_things", ("Plate",)),
+        Edit("open_all"),
+        Edit("add_places", ("Shelf",)),
+        Edit("add_things", ("Apple",)),
+        Edit("two_objects"),
+    ]
+    full = rewritten(kitchen_task, edits, task_id="room/kitchen~6", parent_id="room/kitchen~5")
+    rewrite = RuleRewriter().propose(
+        full, root=kitchen_task, direction="harder", summary=SUMMARY, seed=0
+    )
+    assert rewrite.transform == "withdraw"
+    assert edits_of(rewrite.task) == tuple(edit for edit in edits if edit.name != "open_all")
 
 
 def test_the_reason_quotes_the_votes(kitchen_task):

@@ -22,11 +22,14 @@ LONGEST = 6
 
 
 class RuleRewriter:
-    """Proposes root + edits, one edit more (or one of the other direction less) than the task has.
+    """Proposes root + edits: one edit more than the task has, or one of the other direction less.
+
+    A transform's weight is FLOOR plus the share of negative votes about its topics, times the share
+    of its trials that were accepted so far ((accepted + 1) / (decided + 2)).
 
     Args:
-        targeted: Whether transforms are weighted by the error summary; otherwise any is as likely
-            as any other of the wanted direction (the control).
+        targeted: Whether transforms are weighted so; otherwise any is as likely as any other of the
+            wanted direction (the control).
     """
 
     def __init__(self, *, targeted: bool = True) -> None:
@@ -35,29 +38,63 @@ class RuleRewriter:
     def propose(
         self, task: Task, *, root: Task, direction: Direction, summary: ErrorSummary, seed: int
     ) -> Rewrite | None:
-        """Return the first candidate, in a random order weighted by errors, that can be won."""
+        """Return the first candidate, in a random order by weight, that can be won."""
         rng = random.Random(seed)
         scene = game_of(root).scene
         done = edits_of(task)
-        shares = topic_shares(summary.reasons) if self.targeted else {}
         transforms = [t for t in TRANSFORMS.values() if t.direction == direction]
-        weights = [FLOOR + sum(shares.get(topic, 0.0) for topic in t.topics) for t in transforms]
+        weights = self._weights(transforms, summary)
         for transform in _weighted_order(transforms, weights, rng):
             for edits in _continuations(scene, done, transform, rng):
-                after = edited(scene, edits)
-                if after is None or not keeps_intention(scene.goal, after.goal):
-                    continue
-                new = rewritten(root, edits, task_id=f"{task.id}+", parent_id=task.id)
+                new = _winnable(root, scene, edits, task)
                 if new is not None:
-                    reason = (
-                        main_reason(summary.reasons, transform.topics)
-                        if self.targeted
-                        else "at random"
-                    )
+                    reason = main_reason(summary.reasons, transform.topics)
                     return Rewrite(
-                        task=new, direction=direction, transform=transform.name, reason=reason
+                        task=new,
+                        direction=direction,
+                        transform=transform.name,
+                        reason=reason if self.targeted else "at random",
                     )
+        for edits in _withdrawals(done, direction, rng):
+            new = _winnable(root, scene, edits, task)
+            if new is not None:
+                return Rewrite(
+                    task=new, direction=direction, transform="withdraw", reason="nothing else fits"
+                )
         return None
+
+    def _weights(self, transforms: Sequence[Transform], summary: ErrorSummary) -> list[float]:
+        if not self.targeted:
+            return [1.0] * len(transforms)
+        shares = topic_shares(summary.reasons)
+        weights: list[float] = []
+        for transform in transforms:
+            accepted, decided = summary.tried.get(transform.name, (0, 0))
+            about = FLOOR + sum(shares.get(topic, 0.0) for topic in transform.topics)
+            weights.append(about * (accepted + 1) / (decided + 2))
+        return weights
+
+
+def _winnable(root: Task, scene: Scene, edits: Sequence[Edit], task: Task) -> Task | None:
+    after = edited(scene, edits)
+    if after is None or not keeps_intention(scene.goal, after.goal):
+        return None
+    return rewritten(root, edits, task_id=f"{task.id}+", parent_id=task.id)
+
+
+def _withdrawals(
+    done: Sequence[Edit], direction: Direction, rng: random.Random
+) -> list[tuple[Edit, ...]]:
+    """Return edit lists without one edit of the other direction, in random order.
+
+    The last one stays: without it the task would be its own parent again.
+    """
+    found = [
+        (*done[:i], *done[i + 1 :])
+        for i, edit in enumerate(done[:-1])
+        if edit.transform.direction != direction
+    ]
+    return rng.sample(found, len(found))
 
 
 def _continuations(
@@ -70,9 +107,8 @@ def _continuations(
     options = list(transform.options(now))
     if transform.name == "hint":
         told = max((HINT_LEVELS.index(e.args[0]) for e in done if e.name == "hint"), default=-1)
-        options = options[told + 1 : told + 2]
-    else:
-        rng.shuffle(options)
+        options = options[told + 1 :]
+    rng.shuffle(options)
     for args in options:
         yield (*done, Edit(transform.name, args))
 
