@@ -11,6 +11,7 @@ from time import perf_counter
 import rla_task_sets
 import torch
 from rla_verifiers.alfworld import label_steps
+from transformers.utils.logging import disable_progress_bar
 
 from rla_adapters.alfworld_warm_start import Models, warm_start
 from rla_adapters.native.trainer import NativeTrainer, PpoConfig
@@ -64,7 +65,7 @@ def train(
         TaskUnavailable: the official games are not where they should be.
     """
     progress = progress or NoProgress()
-    torch.set_num_threads(1)
+    _quiet_single_thread()
     if resume:
         folder = RunFolder.open(run)
         checkpoint = folder.resume(asdict(config), may_differ=("loop.iterations",))
@@ -193,7 +194,7 @@ def evaluate_run(
         RunError: no run, or no complete checkpoint.
     """
     progress = progress or NoProgress()
-    torch.set_num_threads(1)
+    _quiet_single_thread()
     folder = RunFolder.open(run)
     config = from_dict(TrainConfig, folder.config)
     _, checkpoint = folder.require_checkpoint()
@@ -214,6 +215,12 @@ def evaluate_run(
     finally:
         pool.close()
     return {**accuracy, "episodes": len(tasks)}
+
+
+def _quiet_single_thread() -> None:
+    # Two threads on busy cores are several times slower than one for models of this size.
+    torch.set_num_threads(1)
+    disable_progress_bar()
 
 
 def oracle_labels(trajectory: Trajectory) -> list[bool]:

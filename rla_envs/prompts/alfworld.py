@@ -31,9 +31,11 @@ class CompactPrompts:
         return completion.text.strip()
 
     def judge(self, trajectory: Trajectory, index: int) -> Conversation:
-        """Return what was known before the step, the action, and what is known after it."""
+        """Return what was known before the step, the action, and what changed in what is known."""
         step = trajectory.steps[index]
-        return (_user(f"{step.observation} | do : {step.action} | then : {step.next_observation}"),)
+        before = step.observation.split(" | ")
+        changed = [part for part in step.next_observation.split(" | ") if part not in before]
+        return (_user(f"{step.observation} | do : {step.action} | then | {' | '.join(changed)}"),)
 
     def vote(self, completion: Completion) -> Vote:
         """Return the vote in the reply."""

@@ -30,8 +30,6 @@ class EnvSpec:
 
     def make(self) -> gym.Env[Any, Any]:
         """Make one environment."""
-        import rla_envs  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the ids
-
         return gym.make(self.id, **self.kwargs)
 
 
