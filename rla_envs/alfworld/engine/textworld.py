@@ -65,6 +65,11 @@ class RealWorld:
         self._ask({"game": _game_data(source)})
         return self.feedback
 
+    @property
+    def pid(self) -> int:
+        """The engine's process."""
+        return self._process.pid
+
     def admissible(self) -> list[str]:
         """Return all commands that are possible now, sorted."""
         return list(self._admissible)

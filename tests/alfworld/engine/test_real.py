@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import rla_task_sets
 
-from rla_envs.alfworld.engine import Game, World, load_game
+from rla_envs.alfworld.engine import Game, World, game_of, load_game
 from rla_envs.alfworld.engine.textworld import RealWorld
 from rla_envs.errors import MissingExtra, TaskError, TaskUnavailable, WorkerCrashed
 
@@ -114,6 +115,20 @@ def test_games_written_by_us_are_played_alike(
     wander(real, World(game), steps=STEPS, seed=number)
 
 
+@pytest.mark.parametrize("size", ["small", "medium", "large"])
+def test_generated_games_are_played_alike(real: RealWorld, size: str) -> None:
+    """Games from the project's own generator, won and then played on."""
+    tasks = rla_task_sets.load("alfworld/generated", n=6, seed=7, split="train", size=size)
+    chosen = {task.payload["task_type"]: task for task in tasks}
+    for seed, task in enumerate(list(chosen.values())[:2]):
+        game = game_of(task)
+        real.load(game)
+        world = World(game)
+        follow(real, world, task.payload["walkthrough"])
+        assert real.won
+        wander(real, world, steps=10, seed=seed)
+
+
 SCRIPT = """
 look | go to countertop 1 | look | take knife 1 from countertop 1 | slice apple 1 with knife 1
 slice mug 1 with knife 1 | examine knife 1 | move knife 1 to countertop 1
@@ -172,7 +187,7 @@ def test_goals_are_judged_alike(
     )
     game = Game(scene=replace(scene, items=items))
     real.load(game)
-    wander(real, World(game), steps=2 * STEPS, seed=5)
+    wander(real, World(game), steps=STEPS, seed=5)
 
 
 def test_what_the_engine_refuses_is_a_task_error(real: RealWorld, tmp_path: Path) -> None:
