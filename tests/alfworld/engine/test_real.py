@@ -6,6 +6,8 @@ something that was possible a moment ago.
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +16,7 @@ from pathlib import Path
 import pytest
 import rla_task_sets
 
-from rla_envs.alfworld.engine import Game, World, game_of, load_game
+from rla_envs.alfworld.engine import Game, World, game_from_json, game_of, load_game
 from rla_envs.alfworld.engine.textworld import RealWorld
 from rla_envs.errors import MissingExtra, TaskError, TaskUnavailable, WorkerCrashed
 
@@ -127,6 +129,26 @@ def test_generated_games_are_played_alike(real: RealWorld, size: str) -> None:
         follow(real, world, task.payload["walkthrough"])
         assert real.won
         wander(real, world, steps=10, seed=seed)
+
+
+@pytest.mark.official
+def test_games_of_the_installed_alfworld_are_played_alike(
+    real: RealWorld, official_root: Path
+) -> None:
+    """alfworld-generate writes another grammar and domain than the official games have."""
+    spec = importlib.util.find_spec("alfworld")
+    assert spec is not None
+    assert spec.origin is not None
+    logic = Path(spec.origin).parent / "data"
+    path = min(official_root.glob("*/*/*/game.tw-pddl"))
+    official = json.loads(path.read_text())
+    task = load_game(path).scene.instruction
+    data = official | {
+        "grammar": (logic / "alfred.twl2").read_text().replace("UNKNOWN GOAL.", task),
+        "pddl_domain": (logic / "alfred.pddl").read_text(),
+    }
+    real.load(data)
+    wander(real, World(game_from_json(data)), steps=STEPS, seed=9)
 
 
 SCRIPT = """
