@@ -167,6 +167,8 @@ class ErrorSummary:
         reasons: Rationale text -> how many negative votes gave it, most frequent first.
         episodes: How many trajectories it rests on.
         tried: Transform -> (accepted, decided) trials of it on any task so far.
+        push: How much bolder a rewrite should be, 0 at first: trials that showed too little effect
+            less those that showed too much, this task's fully, the latest of others by half.
     """
 
     task_id: str
@@ -174,6 +176,7 @@ class ErrorSummary:
     reasons: Mapping[str, int]
     episodes: int
     tried: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    push: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

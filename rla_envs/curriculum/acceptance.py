@@ -62,6 +62,8 @@ class AcceptanceConfig:
     """Posterior probability, at least, that an accepted task does not overshoot the band."""
     max_episodes: int = 48
     """Episodes of the new task after which a trial without evidence is rejected."""
+    futile_episodes: int = 16
+    """Episodes of the new task after which a trial ends once the evidence is not above 1."""
     paper_episodes: int = 8
     """Episodes of the new task on which rule="paper" decides."""
 
@@ -70,7 +72,7 @@ class AcceptanceConfig:
             raise ConfigError(f"alpha must be in (0, 1), got {self.alpha}")
         if not self.alpha < self.in_band < 1:
             raise ConfigError(f"in_band must be in (alpha, 1), got {self.in_band}")
-        for name in ("max_episodes", "paper_episodes"):
+        for name in ("max_episodes", "futile_episodes", "paper_episodes"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
 
@@ -163,7 +165,7 @@ def decide(
         return decided("reject", "out of band")
     if totals.new_n >= config.max_episodes:
         return decided("reject", "no evidence")
-    if 2 * totals.new_n >= config.max_episodes and e_value < 1:
+    if totals.new_n >= config.futile_episodes and e_value <= 1:
         return decided("reject", "futile")
     return decided("continue", "undecided")
 

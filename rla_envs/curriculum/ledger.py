@@ -11,6 +11,12 @@ from rla_envs.types import Direction, ErrorSummary, Group, Task
 KEPT_REASONS = 32
 """Rationales kept of a group, most frequent first: an LLM judge hardly ever repeats itself."""
 
+LATEST_TRIALS = 8
+"""Trials of other tasks that say how bold rewrites of a direction should be."""
+
+_EFFECT = {"futile": 1, "no evidence": 1, "wrong direction": 1, "out of band": -1}
+"""Reason of a rejection -> whether the rewrite changed too little (+1) or too much (-1)."""
+
 
 def add_root(store: Store, task: Task, *, policy_version: int = 0) -> None:
     """Make a task the root and the served task of its own lineage."""
@@ -98,7 +104,7 @@ def add_counts(store: Store, group: Group, *, policy_version: int, window: int) 
     return wins, losses
 
 
-def error_summary(store: Store, task_id: str, window: int) -> ErrorSummary:
+def error_summary(store: Store, task_id: str, direction: Direction, window: int) -> ErrorSummary:
     """Return what went wrong in the task's latest groups that hold window episodes together."""
     recent = _recent_rows(store, task_id, window)
     reasons: dict[str, int] = {}
@@ -113,17 +119,35 @@ def error_summary(store: Store, task_id: str, window: int) -> ErrorSummary:
         reasons=ordered(reasons),
         episodes=episodes,
         tried=_tried(store),
+        push=_push(store, task_id, direction),
     )
 
 
 def _tried(store: Store) -> dict[str, tuple[int, int]]:
-    """Return transform -> (accepted, decided) over trials of rewrites."""
+    """Return transform -> (accepted, decided) over trials; a rewrite "a+b" counts for both."""
     rows = store.rows(
-        "SELECT t.transform, SUM(d.kind = 'accepted') AS accepted, COUNT(*) AS decided "
-        "FROM decisions d JOIN tasks t ON t.id = d.task_id WHERE d.trial_kind = 'rewrite' "
-        "AND d.reason != 'superseded' GROUP BY t.transform"
+        "SELECT t.transform, d.kind = 'accepted' AS accepted FROM decisions d "
+        "JOIN tasks t ON t.id = d.task_id "
+        "WHERE d.trial_kind = 'rewrite' AND d.reason != 'superseded'"
     )
-    return {row["transform"]: (row["accepted"], row["decided"]) for row in rows}
+    tried: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        for name in sorted(set(row["transform"].split("+"))):
+            accepted, decided = tried.get(name, (0, 0))
+            tried[name] = accepted + row["accepted"], decided + 1
+    return tried
+
+
+def _push(store: Store, task_id: str, direction: Direction) -> float:
+    """Return how much bolder a rewrite should be; see ErrorSummary."""
+    rows = store.rows(
+        "SELECT d.reason, r.old_id FROM decisions d JOIN trials r ON r.id = d.trial_id "
+        "WHERE d.trial_kind = 'rewrite' AND r.direction = ? ORDER BY d.id DESC",
+        direction,
+    )
+    own = [_EFFECT.get(row["reason"], 0) for row in rows if row["old_id"] == task_id]
+    others = [_EFFECT.get(row["reason"], 0) for row in rows if row["old_id"] != task_id]
+    return sum(own) + sum(others[:LATEST_TRIALS]) / 2
 
 
 def totals(store: Store) -> dict[str, int]:

@@ -166,7 +166,7 @@ def _candidate(
         store.record("proposed", old.parent_id, "outgrown", policy_version, transform="restore")
         return old.parent_id, "restore"
     root = store.task(old.root_id)
-    summary = ledger.error_summary(store, old.id, config.window)
+    summary = ledger.error_summary(store, old.id, direction, config.window)
     known = ledger.known_fingerprints(store)
     for attempt in range(config.attempts):
         tally.proposed += 1

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from rla_task_sets.alfworld.rewrites import check_rewrite, says_goal
 from rla_verifiers.reasons import REASONS
 
-from rla_envs.alfworld.engine import Goal, World, game_from_json, game_of, game_to_json
+from rla_envs.alfworld.engine import Game, Goal, World, game_from_json, game_of, game_to_json
 from rla_envs.alfworld.engine.planner import plan
 from rla_envs.alfworld.rewriting import TRANSFORMS, Edit, RuleRewriter, edited, edits_of, rewritten
+from rla_envs.alfworld.rewriting.effort import effort
 from rla_envs.alfworld.rewriting.topics import topic_of, topic_shares
 from rla_envs.errors import TaskError
 from rla_envs.types import ErrorSummary, Task
@@ -152,7 +153,10 @@ def test_chains_of_rewrites_stay_winnable_true_and_traceable(kitchen_task, direc
             done = list(edits_of(new))
             assert len(done) == len(edits_of(task)) - 1
         else:
-            done.append(Edit(rewrite.transform, tuple(new.payload["edits"][-1][1:])))
+            added = edits_of(new)[len(done) :]
+            assert rewrite.transform == "+".join(edit.name for edit in added)
+            assert {edit.transform.direction for edit in added} == {direction}
+            done += added
         assert list(edits_of(new)) == done
 
         game = game_of(new)
@@ -190,7 +194,9 @@ def propose_many(task, direction, reasons, rewriter=None):
     summary = replace(SUMMARY, reasons=reasons)
     rewriter = rewriter or RuleRewriter()
     return Counter(
-        rewriter.propose(task, root=task, direction=direction, summary=summary, seed=seed).transform
+        rewriter.propose(
+            task, root=task, direction=direction, summary=summary, seed=seed
+        ).transform.split("+")[0]
         for seed in range(200)
     )
 
@@ -220,7 +226,7 @@ def test_a_transform_that_failed_its_trials_is_chosen_less(kitchen_task):
             .propose(
                 kitchen_task, root=kitchen_task, direction="harder", summary=summary, seed=seed
             )
-            .transform
+            .transform.split("+")[0]
             for seed in range(200)
         ]
         return names.count("add_things") / len(names)
@@ -238,6 +244,8 @@ def test_a_full_list_of_edits_gives_one_back(kitchen_task):
         Edit("add_places", ("Shelf",)),
         Edit("add_things", ("Apple",)),
         Edit("two_objects"),
+        Edit("add_places", ("CounterTop",)),
+        Edit("add_things", ("Plate",)),
     ]
     full = rewritten(kitchen_task, edits, task_id="room/kitchen~6", parent_id="room/kitchen~5")
     rewrite = RuleRewriter().propose(
@@ -247,10 +255,41 @@ def test_a_full_list_of_edits_gives_one_back(kitchen_task):
     assert edits_of(rewrite.task) == tuple(edit for edit in edits if edit.name != "open_all")
 
 
+def effort_of(scene, hint=None):
+    return effort(scene, len(plan(World(Game(scene=scene)))), hint)
+
+
+def test_effort_counts_the_places_that_may_hold_the_thing(make_kitchen):
+    scene = make_kitchen()
+    # A mug fits in 2 countertops, 2 cabinets, sink, microwave, fridge, table, shelf: 9 places, 4 of
+    # them closed; 3 hold one. The first is found at place (9 + 1) / (3 + 1) = 2.5, the plan has one
+    # of these visits; a visit costs 1 + 4/9. Five other things lie there, one in the fridge.
+    assert effort_of(scene) == pytest.approx(4 + 1.5 * (1 + 4 / 9) + 0.1 * 5)
+    hidden = apply(scene, ("hide_object", "cabinet 2"))
+    # One place holds them: found at place (9 + 1) / 2 = 5. No other thing has moved.
+    assert effort_of(hidden) == pytest.approx(5 + 4 * (1 + 4 / 9) + 0.1 * 5)
+    # Told which place, only its own clutter is left: none.
+    assert effort_of(hidden, "place") == pytest.approx(5)
+
+
+def test_bolder_rewrites_change_more(kitchen_task):
+    def gains(push):
+        summary = replace(SUMMARY, push=push)
+        efforts = []
+        for seed in range(20):
+            rewrite = RuleRewriter().propose(
+                kitchen_task, root=kitchen_task, direction="harder", summary=summary, seed=seed
+            )
+            efforts.append(effort_of(game_of(rewrite.task).scene))
+        return sum(efforts) / len(efforts) / effort_of(game_of(kitchen_task).scene)
+
+    assert 1.1 < gains(-1) < gains(0) < gains(3)
+
+
 def test_the_reason_quotes_the_votes(kitchen_task):
     summary = replace(SUMMARY, reasons={"searches an old place": 9, "wastes a step": 3})
     reasons = {
-        rewrite.transform: rewrite.reason
+        rewrite.transform.split("+")[0]: rewrite.reason
         for seed in range(40)
         for rewrite in [
             RuleRewriter().propose(
