@@ -104,16 +104,20 @@ class WarmStartConfig:
     """Shape of the policy: "nano", "micro" or "mini"."""
     judge_model: str = "nano"
     """Shape of the judge."""
-    tasks: int = 300
-    """Training games that are demonstrated once; they are not those of the loop."""
-    noise: float = 0.5
-    """Share of random commands in the policy's demonstrations, which it imitates as well."""
-    policy_epochs: int = 3
+    policy_tasks: int = 1000
+    """Training games that are demonstrated once to the policy; not those of the loop."""
+    judge_tasks: int = 600
+    """Training games from whose demonstrations the judge learns."""
+    noise: float = 0.4
+    """Share of random commands in the demonstrations; the policy imitates only the others."""
+    policy_epochs: int = 2
     """Passes over the policy's demonstrations."""
-    judge_epochs: int = 3
+    judge_epochs: int = 1
     """Passes over the judge's labelled steps, as many good as bad ones."""
     judge_label_noise: float = 0.1
     """Share of the judge's labels that are turned round."""
+    minibatch: int = 32
+    """Rows an optimiser step."""
     lr: float = 3e-3
     """Highest learning rate of both."""
 

@@ -230,7 +230,8 @@ def oracle_labels(trajectory: Trajectory) -> list[bool]:
 
 def _warm_models(config: TrainConfig, folder: Path, progress: Progress) -> Models:
     # Roots come first in a split; what is demonstrated follows them, so that the two are disjoint.
-    tasks = _tasks(config, "train", config.train_tasks + config.warm_start.tasks)
+    demonstrated = max(config.warm_start.policy_tasks, config.warm_start.judge_tasks)
+    tasks = _tasks(config, "train", config.train_tasks + demonstrated)
     return warm_start(config, folder, tasks[config.train_tasks :], progress=progress)
 
 

@@ -16,6 +16,7 @@ from rla_adapters.native.supervised import Progress as FitProgress
 from rla_adapters.tiny.sampler import TinyChatModel
 from rla_envs.alfworld.engine import World, game_of
 from rla_envs.alfworld.engine.knowledge import explorer_action
+from rla_envs.alfworld.engine.planner import expert_actions
 from rla_envs.alfworld.view import EpisodeMemory, compact_view
 from rla_envs.config import TrainConfig, WarmStartConfig
 from rla_envs.prompts.alfworld import CompactPrompts
@@ -59,14 +60,21 @@ def warm_start(
     )
 
 
-def demonstrate(task: Task, *, noise: float, max_steps: int, seed: int) -> Trajectory:
-    """Return an episode of an agent that explores sensibly, with a share of random commands.
+def demonstrate(
+    task: Task, *, noise: float, max_steps: int, seed: int, foreign: Sequence[str] = ()
+) -> Trajectory:
+    """Return an episode that is often knocked off course, with a sensible command at every step.
+
+    A step's completion is what an explorer would do who knows what the compact view shows; its
+    action is what was done: the same, or with probability noise a random command, half of them
+    commands of other rooms, so that a model also learns how to go on after "nothing happens".
 
     Args:
         task: The game.
         noise: Probability of a random command, in [0, 1].
         max_steps: Step budget.
         seed: Of exploration and noise.
+        foreign: Commands of other rooms.
     """
     rng = Random(seed)
     world = World(game_of(task))
@@ -74,13 +82,18 @@ def demonstrate(task: Task, *, noise: float, max_steps: int, seed: int) -> Traje
     steps: list[Step] = []
     while not world.won and len(steps) < max_steps:
         before = compact_view(memory)
-        command = explorer_action(world, memory.knowledge, rng, noise=noise)
+        sensible = explorer_action(world, memory.knowledge, rng, noise=0)
+        command = sensible
+        if rng.random() < noise:
+            strange = bool(foreign) and rng.random() < 0.5
+            command = rng.choice(foreign if strange else world.admissible())
+        happened = world.resolve(command) is not None
         world.step(command)
-        memory.update(command)
+        memory.update(command, happened=happened)
         steps.append(
             Step(
                 observation=before,
-                completion=Completion(text=command),
+                completion=Completion(text=sensible),
                 action=command,
                 next_observation=compact_view(memory),
             )
@@ -95,11 +108,28 @@ def demonstrate(task: Task, *, noise: float, max_steps: int, seed: int) -> Traje
     )
 
 
+def demonstrations(
+    tasks: Sequence[Task], *, noise: float, max_steps: int, seed: int
+) -> list[Trajectory]:
+    """Return one demonstration a task; see ``demonstrate``."""
+    foreign = sorted({command for task in tasks[:50] for command in _first_commands(task)})
+    return [
+        demonstrate(
+            task,
+            noise=noise,
+            max_steps=max_steps,
+            seed=derive_seed(seed, "demonstration", index),
+            foreign=foreign,
+        )
+        for index, task in enumerate(tasks)
+    ]
+
+
 def policy_rows(trajectories: Sequence[Trajectory]) -> list[Row]:
-    """Return what a policy imitates: the command of every step, the random ones included."""
+    """Return what a policy imitates: the sensible command of every step."""
     prompts = CompactPrompts()
     return [
-        (prompts.policy(t.task, (), step.observation, ()), step.action, 1.0)
+        (prompts.policy(t.task, (), step.observation, ()), step.completion.text, 1.0)
         for t in trajectories
         for step in t.steps
     ]
@@ -131,18 +161,12 @@ def judge_rows(trajectories: Sequence[Trajectory], *, label_noise: float, seed: 
 
 def _make(config: TrainConfig, tasks: Sequence[Task], progress: Progress) -> Models:
     warm, seed = config.warm_start, derive_seed(config.loop.seed, "warm start")
-    trajectories = [
-        demonstrate(
-            task,
-            noise=warm.noise,
-            max_steps=config.loop.rollout.max_steps,
-            seed=derive_seed(seed, "demonstration", index),
-        )
-        for index, task in enumerate(tasks)
-    ]
+    trajectories = demonstrations(
+        tasks, noise=warm.noise, max_steps=config.loop.rollout.max_steps, seed=seed
+    )
     policy = _fitted(
         warm.policy_model,
-        policy_rows(trajectories),
+        policy_rows(trajectories[: warm.policy_tasks]),
         warm,
         epochs=warm.policy_epochs,
         seed=derive_seed(seed, "policy"),
@@ -150,7 +174,7 @@ def _make(config: TrainConfig, tasks: Sequence[Task], progress: Progress) -> Mod
     )
     judge = _fitted(
         warm.judge_model,
-        judge_rows(trajectories, label_noise=warm.judge_label_noise, seed=seed),
+        judge_rows(trajectories[: warm.judge_tasks], label_noise=warm.judge_label_noise, seed=seed),
         warm,
         epochs=warm.judge_epochs,
         seed=derive_seed(seed, "judge"),
@@ -169,5 +193,15 @@ def _fitted(
     report: Callable[[FitProgress], None],
 ) -> TinyChatModel:
     model = load_model(f"tiny:{shape}", seed=seed, context=CONTEXT)
-    fit(model, rows, FitConfig(lr=warm.lr, epochs=epochs, seed=seed), progress=report)
+    fit(
+        model,
+        rows,
+        FitConfig(lr=warm.lr, epochs=epochs, minibatch=warm.minibatch, seed=seed),
+        progress=report,
+    )
     return model
+
+
+def _first_commands(task: Task) -> list[str]:
+    """Return the expert's commands and the choices of the first moment."""
+    return [*expert_actions(task), *World(game_of(task)).admissible()]

@@ -17,7 +17,7 @@ from rla_envs.tracking import RunFolder
 TINY = TrainConfig(
     train_tasks=4,
     panel_tasks=4,
-    warm_start=WarmStartConfig(tasks=20, policy_epochs=1, judge_epochs=1),
+    warm_start=WarmStartConfig(policy_tasks=20, judge_tasks=20, policy_epochs=1, judge_epochs=1),
     loop=LoopConfig(
         iterations=3,
         evaluate_every=2,
