@@ -131,7 +131,7 @@ def powers(rng: np.random.Generator, runs: int) -> list[dict]:
 def stress(rng: np.random.Generator, runs: int) -> dict[str, dict]:
     """Null rewrites under conditions that break a test which pools over versions or peeks."""
     rising = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
-    long = AcceptanceConfig(max_episodes=400, futile_episodes=400)
+    long = AcceptanceConfig(max_episodes=200, futile_episodes=200)
     return {
         "policy improves 0.5 -> 0.95, groups of 8": sequential(
             rng, "harder", rising, rising, runs=runs
@@ -139,8 +139,8 @@ def stress(rng: np.random.Generator, runs: int) -> dict[str, dict]:
         "accuracy 0.5, one episode a block": sequential(
             rng, "harder", [0.5], [0.5], runs=runs, group=1
         ),
-        "accuracy 0.5, up to 400 episodes, never futile": sequential(
-            rng, "harder", [0.5], [0.5], runs=max(200, runs // 8), config=long
+        "accuracy 0.5, 200 episodes, never futile": sequential(
+            rng, "harder", [0.5], [0.5], runs=runs // 2, config=long
         ),
     }
 
