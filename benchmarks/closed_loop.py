@@ -208,7 +208,7 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--iterations", type=int, default=30)
+    parser.add_argument("--iterations", type=int, default=16)
     parser.add_argument("--arms", nargs="+", default=list(VARIANTS)[:6], choices=list(VARIANTS))
     parser.add_argument("--out", type=Path, default=Path("docs/results/closed_loop"))
     parser.add_argument("--work", type=Path, default=Path("runs/closed_loop"))

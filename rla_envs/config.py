@@ -17,10 +17,11 @@ Arm = Literal["policy", "reward", "full", "random-rewrite"]
 class RolloutConfig:
     """How much is sampled in an iteration."""
 
-    tasks: int = 8
+    tasks: int = 16
     """Groups an iteration (the paper: 16)."""
-    rollouts: int = 8
-    """Trajectories a group (the paper: 8)."""
+    rollouts: int = 4
+    """Trajectories a group (the paper: 8). Small models learn more from more rooms than from more
+    trajectories a room."""
     slots: int = 64
     """Episodes that run at the same time and share one batch."""
     workers: int = 0
@@ -131,15 +132,15 @@ class WarmStartConfig:
 class TrainerConfig:
     """Learning rates and sizes of the updates."""
 
-    policy_lr: float = 1e-3
+    policy_lr: float = 2e-4
     """AdamW, constant."""
-    judge_lr: float = 3e-4
+    judge_lr: float = 1e-4
     """AdamW, constant."""
     policy_epochs: int = 2
     """Passes over an iteration's policy samples (the paper: 4 updates an iteration)."""
     judge_epochs: int = 1
     """Passes over an iteration's judge samples."""
-    minibatch: int = 256
+    minibatch: int = 128
     """Samples a gradient step."""
     kl: float = 0.01
     """Weight of the k3 KL to the policy before the update (the paper: 0.01)."""
@@ -155,13 +156,15 @@ class TrainConfig:
     rewritten at random instead."""
     tasks: Literal["generated", "official"] = "generated"
     """Games of our own, or the official ones below root."""
+    window: int = 4
+    """Latest episodes on which a task's accuracy rests before it is proposed for a rewrite."""
     root: str | None = None
     """Folder of the official splits; None means $ALFWORLD_DATA."""
     size: str = "small"
     """Size of generated rooms: "small", "medium" or "large"."""
-    train_tasks: int = 32
+    train_tasks: int = 64
     """Root tasks of the curriculum."""
-    panel_tasks: int = 64
+    panel_tasks: int = 128
     """Tasks of each of the two fixed panels, in-domain and out-of-domain."""
     warm_start: WarmStartConfig = field(default_factory=WarmStartConfig)
     """How the embedded models start."""
@@ -174,18 +177,20 @@ class TrainConfig:
 def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -> TrainConfig:
     """Return the settings of a named preset.
 
-    "demo" shows every part at work on two cores in about ten minutes; "full" is the reference
-    experiment.
+    "demo" shows every part at work on two cores in about ten minutes; "full" is for hours. Both use
+    the group baselines, which were found better for small models (docs/results.md).
 
     Raises:
         ConfigError: no such preset.
     """
+    credit = CreditConfig(step_baseline="group", vote_baseline="centred")
     if name == "demo":
-        return TrainConfig(arm=arm, loop=LoopConfig(iterations=30, seed=seed))
+        loop = LoopConfig(iterations=24, seed=seed, evaluate_every=4, credit=credit)
+        return TrainConfig(arm=arm, loop=loop)
     if name == "full":
-        return TrainConfig(
-            arm=arm, train_tasks=64, panel_tasks=128, loop=LoopConfig(iterations=100, seed=seed)
-        )
+        rollout = RolloutConfig(tasks=32, rollouts=8, slots=128)
+        loop = LoopConfig(iterations=100, seed=seed, rollout=rollout, credit=credit)
+        return TrainConfig(arm=arm, train_tasks=256, loop=loop)
     raise ConfigError(f"preset must be 'demo' or 'full', got {name!r}")
 
 

@@ -239,9 +239,14 @@ def _curriculum(config: TrainConfig, folder: RunFolder) -> Curriculum:
     settings = {
         "policy": CurriculumConfig(rewrite="none"),
         "reward": CurriculumConfig(rewrite="none"),
-        "full": CurriculumConfig(),
+        "full": CurriculumConfig(window=config.window),
+        # About as many changes as evidence lets through in the full arm.
         "random-rewrite": CurriculumConfig(
-            rewrite="random", acceptance=AcceptanceConfig(rule="always")
+            rewrite="random",
+            window=config.window,
+            acceptance=AcceptanceConfig(rule="always"),
+            rewrites_per_adapt=0.3,
+            rollback_alpha=None,
         ),
     }[config.arm]
     return Curriculum(
