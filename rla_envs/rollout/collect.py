@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rla_envs.errors import WorkerCrashed
 from rla_envs.prompts import Prompts
 from rla_envs.rollout.pool import Answer, EnvPool, Request
 from rla_envs.rollout.stopwatch import Stopwatch
@@ -22,6 +24,8 @@ from rla_envs.types import (
     Task,
     Trajectory,
 )
+
+_LOG = logging.getLogger(__name__)
 
 ATTEMPTS = 3
 """An episode whose world failed this often is masked."""
@@ -60,7 +64,7 @@ def collect(
         on_finished: Called with (finished, total) episodes.
 
     Raises:
-        WorkerCrashed: environment workers keep dying.
+        WorkerCrashed: environment workers keep dying, or no episode at all could be run.
         ModelError: the policy's backend failed.
     """
     stopwatch = stopwatch or Stopwatch()
@@ -111,7 +115,12 @@ def collect(
                 start(cohort)
         if on_finished:
             on_finished(finished, len(episodes))
-    groups = [
+    if episodes and all(episode.stop_reason == "crashed" for episode in episodes):
+        raise WorkerCrashed(
+            f"all {len(episodes)} episodes failed {ATTEMPTS} times, and not by the agent's fault; "
+            f"the last one: {episodes[-1].error}"
+        )
+    return [
         Group(
             task=task,
             trajectories=tuple(
@@ -120,7 +129,6 @@ def collect(
         )
         for g, task in enumerate(tasks)
     ]
-    return groups
 
 
 @dataclass(slots=True)
@@ -138,6 +146,7 @@ class _Episode:
     outcome: Sign | None = None
     stop_reason: StopReason | None = None
     attempts: int = 0
+    error: str = ""
 
     def take(self, answer: Answer) -> None:
         """Take in what the environment said."""
@@ -145,7 +154,8 @@ class _Episode:
             self.attempts += 1
             self.steps, self.completion, self.stop_reason = [], None, None
             if self.attempts >= ATTEMPTS:
-                self.stop_reason = "crashed"
+                self.stop_reason, self.error = "crashed", answer.error
+                _LOG.warning("masked an episode of %s: %s", self.task.id, answer.error)
             return
         if self.completion is not None:
             self._add_step(answer.observation, answer.info)
