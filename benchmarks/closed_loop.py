@@ -64,7 +64,11 @@ def settings(variant: Variant, seed: int, iterations: int) -> TrainConfig:
         lam_follows_worth=variant.lam_follows_worth,
     )
     loop: LoopConfig = replace(
-        config.loop, iterations=iterations, train_judge=variant.train_judge, credit=credit
+        config.loop,
+        iterations=iterations,
+        evaluate_every=max(1, iterations // 2),
+        train_judge=variant.train_judge,
+        credit=credit,
     )
     return replace(config, loop=loop)
 
@@ -208,7 +212,7 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--iterations", type=int, default=16)
+    parser.add_argument("--iterations", type=int, default=12)
     parser.add_argument("--arms", nargs="+", default=list(VARIANTS)[:6], choices=list(VARIANTS))
     parser.add_argument("--out", type=Path, default=Path("docs/results/closed_loop"))
     parser.add_argument("--work", type=Path, default=Path("runs/closed_loop"))

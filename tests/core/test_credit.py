@@ -62,7 +62,8 @@ def test_group_baseline_compares_all_steps():
 
 
 def test_published_vote_rule_equals_standardised_outcome_times_vote():
-    # R = 4/3 and votes (+1, +1, -1): rewards (4/3, 4/3, -4/3); mean 4/9; z = (1/sqrt2, 1/sqrt2, -sqrt2).
+    # R = 4/3 and votes (+1, +1, -1): rewards (4/3, 4/3, -4/3); mean 4/9; z = (1/sqrt2, 1/sqrt2,
+    # -sqrt2).
     # The size of R cancels: the same for R = 0.1.
     expected = [2**-0.5, 2**-0.5, -(2**0.5)]
     for reward in (4 / 3, 0.1):

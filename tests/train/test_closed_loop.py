@@ -1,4 +1,4 @@
-"""The closed loop on real games: it runs, it resumes after a kill to the same numbers, it is lean."""
+"""The closed loop on real games: it runs, and resumes after a kill to the same numbers."""
 
 import json
 import os
