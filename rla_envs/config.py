@@ -160,6 +160,12 @@ class TrainConfig:
     """Latest episodes on which a task's accuracy rests before it is proposed for a rewrite."""
     root: str | None = None
     """Folder of the official splits; None means $ALFWORLD_DATA."""
+    train_split: str = "train"
+    """Where root tasks and demonstrations come from."""
+    in_domain_split: str = "valid_seen"
+    """What the in-domain panel is drawn from."""
+    out_of_domain_split: str = "valid_unseen"
+    """What the out-of-domain panel is drawn from."""
     size: str = "small"
     """Size of generated rooms: "small", "medium" or "large"."""
     train_tasks: int = 64

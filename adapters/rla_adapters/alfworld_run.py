@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from random import Random
 from time import perf_counter
 
 import rla_task_sets
@@ -19,6 +20,7 @@ from rla_adapters.tiny.sampler import TinyChatModel
 from rla_envs.alfworld.rewriting import RuleRewriter
 from rla_envs.config import TrainConfig, from_dict
 from rla_envs.curriculum import AcceptanceConfig, Curriculum, CurriculumConfig
+from rla_envs.errors import ConfigError
 from rla_envs.judging import ModelJudge
 from rla_envs.loop import (
     Loop,
@@ -36,9 +38,6 @@ from rla_envs.samples import group_credit
 from rla_envs.seeding import derive_seed
 from rla_envs.tracking import NoProgress, Progress, RunFolder
 from rla_envs.types import Sampling, Task, Trajectory
-
-PANELS = {"in_domain": "valid_seen", "out_of_domain": "valid_unseen"}
-"""Panel -> official split that it is drawn from."""
 
 
 def train(
@@ -231,7 +230,12 @@ def oracle_labels(trajectory: Trajectory) -> list[bool]:
 def _warm_models(config: TrainConfig, folder: Path, progress: Progress) -> Models:
     # Roots come first in a split; what is demonstrated follows them, so that the two are disjoint.
     demonstrated = max(config.warm_start.policy_tasks, config.warm_start.judge_tasks)
-    tasks = _tasks(config, "train", config.train_tasks + demonstrated)
+    tasks = _tasks(config, config.train_split, config.train_tasks + demonstrated)
+    if len(tasks) <= config.train_tasks:
+        raise ConfigError(
+            f"{config.train_split} has {len(tasks)} games: too few for train_tasks="
+            f"{config.train_tasks} and at least one to demonstrate; lower train_tasks"
+        )
     return warm_start(config, folder, tasks[config.train_tasks :], progress=progress)
 
 
@@ -250,7 +254,7 @@ def _curriculum(config: TrainConfig, folder: RunFolder) -> Curriculum:
         ),
     }[config.arm]
     return Curriculum(
-        _tasks(config, "train", config.train_tasks),
+        _tasks(config, config.train_split, config.train_tasks),
         config=settings,
         rewriter=RuleRewriter(targeted=config.arm == "full"),
         store=folder.archive,
@@ -276,7 +280,8 @@ def _loop(
         else None,
         oracle=oracle_labels,
         panels={
-            panel: _tasks(config, split, config.panel_tasks) for panel, split in PANELS.items()
+            "in_domain": _tasks(config, config.in_domain_split, config.panel_tasks),
+            "out_of_domain": _tasks(config, config.out_of_domain_split, config.panel_tasks),
         },
         on_finished=progress.phase,
     )
@@ -311,7 +316,9 @@ def _pool(config: TrainConfig) -> EnvPool:
 def _tasks(config: TrainConfig, split: str, n: int) -> Sequence[Task]:
     if config.tasks == "official":
         tasks = rla_task_sets.load("alfworld/official", root=config.root, split=split)
-        # Every seventh, say, of the sorted folders: all six task types are in a small sample.
-        places = range(0, len(tasks), max(1, len(tasks) // n))
-        return [tasks[place] for place in places][:n]
+        # Folders are sorted by task type; a fixed shuffle mixes them, and a longer list begins with
+        # the shorter one, as that of generated games does.
+        places = list(range(len(tasks)))
+        Random(split).shuffle(places)
+        return [tasks[place] for place in places[:n]]
     return rla_task_sets.load("alfworld/generated", n=n, seed=0, split=split, size=config.size)

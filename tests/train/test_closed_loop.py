@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from rla_envs.config import LoopConfig, RolloutConfig, TrainConfig, WarmStartConfig
-from rla_envs.errors import RunError
+from rla_envs.errors import ConfigError, RunError
 from rla_envs.tracking import RunFolder
 
 TINY = TrainConfig(
@@ -71,15 +71,14 @@ def test_run_killed_with_sigkill_resumes_to_the_same_numbers(tmp_path):
 def test_every_arm_runs_on_official_games(arm, tmp_path, official_root):
     from rla_adapters.alfworld_run import evaluate_run, train
 
-    # The archive for tests has no train split; its out-of-domain one stands in for all three.
-    for split in ("train", "valid_unseen"):
-        if not (official_root / split).exists():
-            (official_root / split).symlink_to(official_root / "valid_train")
     config = replace(
         TINY,
         arm=arm,
         tasks="official",
         root=str(official_root),
+        # What the archive for tests holds.
+        train_split="valid_train",
+        out_of_domain_split="valid_train",
         loop=replace(TINY.loop, iterations=1),
     )
     train(config, tmp_path / "run")
@@ -96,3 +95,13 @@ def test_other_settings_are_not_mixed_into_a_run(tmp_path):
     RunFolder.create(tmp_path / "run", asdict(TINY)).close()
     with pytest.raises(RunError, match="train_tasks: 4 in the run, 5 now"):
         train(replace(TINY, train_tasks=5), tmp_path / "run", resume=True)
+
+
+def test_too_few_games_are_named(tmp_path, official_root):
+    from rla_adapters.alfworld_run import train
+
+    config = replace(
+        TINY, tasks="official", root=str(official_root), train_split="valid_train", train_tasks=60
+    )
+    with pytest.raises(ConfigError, match="valid_train has 60 games: too few for train_tasks=60"):
+        train(config, tmp_path / "run")
