@@ -20,8 +20,7 @@ class RolloutConfig:
     tasks: int = 16
     """Groups an iteration (the paper: 16)."""
     rollouts: int = 4
-    """Trajectories a group (the paper: 8). Small models learn more from more rooms than from more
-    trajectories a room."""
+    """Trajectories a group (the paper: 8); half of it here leaves room for twice the tasks."""
     slots: int = 64
     """Episodes that run at the same time and share one batch."""
     workers: int = 0
@@ -183,8 +182,8 @@ class TrainConfig:
 def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -> TrainConfig:
     """Return the settings of a named preset.
 
-    "demo" shows every part at work on two cores in about ten minutes; "full" is for hours. Both use
-    the group baselines, which were found better for small models (docs/results.md).
+    "demo" shows every part at work on two cores in about ten minutes; "full" is for hours. Both take
+    the group and the centred baseline; docs/results.md compares them with the published ones.
 
     Raises:
         ConfigError: no such preset.

@@ -95,7 +95,7 @@ def test_named_options_and_any_other_setting_change_the_preset() -> None:
     )  # fmt: skip
     assert config.arm == "policy"
     assert (config.loop.seed, config.loop.iterations, config.loop.rollout.tasks) == (7, 3, 5)
-    assert config.train_tasks == 64
+    assert config.train_tasks == 256
 
 
 def test_resume_takes_the_stored_settings(tmp_path: Path) -> None:
