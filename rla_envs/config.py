@@ -182,8 +182,8 @@ class TrainConfig:
 def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -> TrainConfig:
     """Return the settings of a named preset.
 
-    "demo" shows every part at work on two cores in about ten minutes; "full" is for hours. Both take
-    the group and the centred baseline; docs/results.md compares them with the published ones.
+    "demo" shows every part at work on two cores in about ten minutes; "full" is for hours. Both
+    use the baselines "group" and "centred"; docs/results.md compares them with the published ones.
 
     Raises:
         ConfigError: no such preset.
