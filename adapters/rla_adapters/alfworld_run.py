@@ -222,6 +222,11 @@ def _quiet_single_thread() -> None:
     disable_progress_bar()
 
 
+def root_tasks(config: TrainConfig) -> Sequence[Task]:
+    """Return the tasks that a run's curriculum starts from."""
+    return _tasks(config, config.train_split, config.train_tasks)
+
+
 def oracle_labels(trajectory: Trajectory) -> list[bool]:
     """Return for each step whether it was good, by the planner (rla_verifiers.alfworld)."""
     return label_steps(trajectory.task, [step.action for step in trajectory.steps])
@@ -254,7 +259,7 @@ def _curriculum(config: TrainConfig, folder: RunFolder) -> Curriculum:
         ),
     }[config.arm]
     return Curriculum(
-        _tasks(config, config.train_split, config.train_tasks),
+        root_tasks(config),
         config=settings,
         rewriter=RuleRewriter(targeted=config.arm == "full"),
         store=folder.archive,
