@@ -37,7 +37,8 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 # The wheel of fast-downward takes minutes to build; pip keeps it in its own cache for the next time.
 $(VENV)/.alfworld: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,alfworld]"
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--editable ".[train,dev,alfworld]"  # fast-downward's build looks for "python"
 	touch $@
 
 clean:
