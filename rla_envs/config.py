@@ -109,7 +109,8 @@ class WarmStartConfig:
     judge_tasks: int = 600
     """Training games from whose demonstrations the judge learns."""
     noise: float = 0.4
-    """Share of random commands in the demonstrations; the policy imitates only the others."""
+    """Share of random commands in the demonstrations; the policy imitates what would have been
+    sensible instead."""
     policy_epochs: int = 2
     """Passes over the policy's demonstrations."""
     judge_epochs: int = 1
