@@ -183,7 +183,7 @@ def plot(out: Path, names: Sequence[str], seeds: int) -> Path:
     shown = list(METRICS)[:3]
     figure, axes = plt.subplots(1, len(shown), figsize=(5.2 * len(shown), 4.2))
     for axis, metric in zip(axes, shown, strict=True):
-        for name in names:
+        for index, name in enumerate(names):
             steps, values = curves(out, name, metric, seeds)
             if not values.size:
                 continue
@@ -192,8 +192,8 @@ def plot(out: Path, names: Sequence[str], seeds: int) -> Path:
                 values = np.array([np.convolve(row, kernel, "valid") for row in values])
                 steps = steps[1:-1]
             mean, half = np.array([interval(column) for column in values.T]).T
-            (line,) = axis.plot(steps, mean, label=name)
-            axis.fill_between(steps, mean - half, mean + half, alpha=0.12, color=line.get_color())
+            axis.plot(steps, mean, label=name, color=f"C{index}")
+            axis.fill_between(steps, mean - half, mean + half, alpha=0.12, color=f"C{index}")
         axis.set_title(METRICS[metric])
         axis.set_xlabel("iteration")
         axis.grid(alpha=0.25)

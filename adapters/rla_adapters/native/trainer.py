@@ -24,7 +24,7 @@ from rla_envs.types import TrainingSample
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PpoConfig:
-    """Settings of the native trainer; defaults suit untrained models below two million parameters."""
+    """Settings of the native trainer; defaults suit untrained models below 2 million weights."""
 
     lr: float = 1e-3
     """AdamW's step size, constant (the paper's 7B models: 1e-6)."""
