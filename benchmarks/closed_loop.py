@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from rla_envs.config import Arm, LoopConfig, TrainConfig, from_dict, preset
+from rla_envs.config import Arm, LoopConfig, RolloutConfig, TrainConfig, from_dict, preset
 from rla_envs.credit import VoteBaseline
 
 METRICS = {
@@ -56,7 +56,7 @@ VARIANTS = {
 
 
 def settings(variant: Variant, seed: int, iterations: int) -> TrainConfig:
-    """Return the run's settings: the demo's, with the variant's rules."""
+    """Return the run's settings: the demo's with larger groups and the variant's rules."""
     config = preset("demo", arm=variant.arm, seed=seed)
     credit = replace(
         config.loop.credit,
@@ -67,6 +67,7 @@ def settings(variant: Variant, seed: int, iterations: int) -> TrainConfig:
         config.loop,
         iterations=iterations,
         evaluate_every=max(1, iterations // 2),
+        rollout=RolloutConfig(tasks=16, rollouts=4),
         train_judge=variant.train_judge,
         credit=credit,
     )

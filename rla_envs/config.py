@@ -191,7 +191,10 @@ def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -
     """
     credit = CreditConfig(step_baseline="group", vote_baseline="centred")
     if name == "demo":
-        loop = LoopConfig(iterations=24, seed=seed, evaluate_every=4, credit=credit)
+        rollout = RolloutConfig(tasks=32, rollouts=2)
+        loop = LoopConfig(
+            iterations=16, seed=seed, evaluate_every=4, rollout=rollout, credit=credit
+        )
         return TrainConfig(arm=arm, loop=loop)
     if name == "full":
         rollout = RolloutConfig(tasks=32, rollouts=8, slots=128)
