@@ -67,7 +67,9 @@ class LineProgress:
         self._total = total_iterations
 
     def phase(self, name: str, done: int, total: int) -> None:
-        """Say nothing."""
+        """Write a line a pass of the warm start; within iterations say nothing."""
+        if name.startswith("warm start"):
+            print(f"{name} {done}/{total}", file=self._stream, flush=True)
 
     def iteration(self, metrics: Mapping[str, float]) -> None:
         """Write the line."""
