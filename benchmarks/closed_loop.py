@@ -56,7 +56,7 @@ VARIANTS = {
 
 
 def settings(variant: Variant, seed: int, iterations: int) -> TrainConfig:
-    """Return the run's settings: the demo's with larger groups and the variant's rules."""
+    """Return the settings: the demo's, larger groups, fewer roots, the variant's rules."""
     config = preset("demo", arm=variant.arm, seed=seed)
     credit = replace(
         config.loop.credit,
@@ -71,7 +71,7 @@ def settings(variant: Variant, seed: int, iterations: int) -> TrainConfig:
         train_judge=variant.train_judge,
         credit=credit,
     )
-    return replace(config, loop=loop)
+    return replace(config, train_tasks=64, window=4, loop=loop)
 
 
 def run_one(config: dict, run: Path, models: Path, result: Path) -> None:

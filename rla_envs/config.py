@@ -193,9 +193,9 @@ def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -
     if name == "demo":
         rollout = RolloutConfig(tasks=32, rollouts=2)
         loop = LoopConfig(
-            iterations=16, seed=seed, evaluate_every=4, rollout=rollout, credit=credit
+            iterations=12, seed=seed, evaluate_every=4, rollout=rollout, credit=credit
         )
-        return TrainConfig(arm=arm, loop=loop)
+        return TrainConfig(arm=arm, train_tasks=192, window=2, loop=loop)
     if name == "full":
         rollout = RolloutConfig(tasks=32, rollouts=8, slots=128)
         loop = LoopConfig(iterations=100, seed=seed, rollout=rollout, credit=credit)
