@@ -20,7 +20,7 @@ def one_thread() -> None:
 
 @pytest.fixture
 def make_chat() -> Callable[..., TinyChatModel]:
-    """Return a maker of equal models, their distributions far from uniform."""
+    """Return a maker of equal models, their weights spread: distributions are far from uniform."""
 
     def make(context: int = 128) -> TinyChatModel:
         chat = load_model("tiny:nano", seed=3, context=context)
