@@ -76,7 +76,7 @@ def settings(variant: Variant, seed: int, iterations: int) -> TrainConfig:
 
 def run_one(config: dict, run: Path, models: Path, result: Path) -> None:
     """Train one run to its end and leave its metrics in result."""
-    from rla_adapters.alfworld_run import train
+    from rla_adapters.run import train
 
     from rla_envs.tracking import RunFolder
 

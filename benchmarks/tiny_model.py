@@ -19,7 +19,7 @@ from time import process_time
 import rla_task_sets
 import torch
 from rla_adapters import load_model
-from rla_adapters.alfworld_warm_start import demonstrations, judge_rows, policy_rows
+from rla_adapters.domains.alfworld_warm_start import demonstrations, judge_rows, policy_rows
 from rla_adapters.native.loss import clipped_surrogate, k3, mismatch_weights, sample_means
 from rla_adapters.native.supervised import FitConfig, Row, fit
 from rla_adapters.native.trainer import NativeTrainer, PpoConfig

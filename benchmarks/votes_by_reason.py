@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from rla_adapters.alfworld_run import root_tasks
+from rla_adapters.domains import load_domain
 from rla_verifiers.alfworld import REASONS, step_reasons
 
 from rla_envs.config import TrainConfig, from_dict
@@ -27,7 +27,9 @@ Row = tuple[float, float]
 
 def rows_by_reason(run: RunFolder, iterations: Sequence[int]) -> dict[str, list[Row]]:
     """Return the rows of each reason, over training episodes of root tasks."""
-    roots = {task.id: task for task in root_tasks(from_dict(TrainConfig, run.config))}
+    config = from_dict(TrainConfig, run.config)
+    tasks = load_domain(config).tasks(config.train_split, config.train_tasks)
+    roots = {task.id: task for task in tasks}
     rows: dict[str, list[Row]] = defaultdict(list)
     for iteration in iterations:
         for trajectory in run.trajectories(iteration):

@@ -62,7 +62,7 @@ def _train(options: argparse.Namespace) -> int:
         _settings(options, ["--help"])
     config = _settings(options, options.rest)
     run = options.resume or options.out or _fresh(options.domain, config.arm, config.loop.seed)
-    adapter = _extra("rla_adapters.alfworld_run")
+    adapter = _extra("rla_adapters.run")
     progress: Progress = tracking.make_progress()
     try:
         adapter.train(config, run, resume=options.resume is not None, progress=progress)
@@ -98,7 +98,7 @@ def _settings(options: argparse.Namespace, rest: Sequence[str]) -> Any:
         if getattr(options, name) is not None
     }
     config = replace(config, **given, loop=replace(config.loop, **loop))
-    return tyro.cli(TrainConfig, prog="rla train alfworld", args=list(rest), default=config)
+    return tyro.cli(TrainConfig, prog=f"rla train {config.domain}", args=list(rest), default=config)
 
 
 def _fresh(domain: str, arm: str, seed: int) -> Path:
@@ -112,7 +112,7 @@ def _fresh(domain: str, arm: str, seed: int) -> Path:
 
 def _eval(options: argparse.Namespace) -> int:
     tracking: Any = _extra("rla_envs.tracking")
-    result: dict[str, float] = _extra("rla_adapters.alfworld_run").evaluate_run(
+    result: dict[str, float] = _extra("rla_adapters.run").evaluate_run(
         options.run_folder,
         split=options.split,
         episodes=options.episodes,

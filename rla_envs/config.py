@@ -11,6 +11,7 @@ from rla_envs.errors import ConfigError
 
 Config = TypeVar("Config")
 Arm = Literal["policy", "reward", "full", "random-rewrite"]
+Domain = Literal["alfworld"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +28,13 @@ class RolloutConfig:
     """Environment processes; 0 steps them in this process (right for the embedded engine)."""
     max_steps: int = 20
     """Turns until an episode is truncated."""
+    max_tokens: int = 16
+    """Longest completion of policy and judge, in tokens."""
     temperature: float = 1.0
     """Sampling temperature of policy and judge; the trainers use the same."""
 
     def __post_init__(self) -> None:
-        for name in ("tasks", "rollouts", "slots", "max_steps"):
+        for name in ("tasks", "rollouts", "slots", "max_steps", "max_tokens"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.workers < 0:
@@ -148,14 +151,15 @@ class TrainerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
-    """Everything `rla train alfworld` needs, as it is written into the run folder."""
+    """Everything `rla train` needs, as it is written into the run folder."""
 
+    domain: Domain = "alfworld"
+    """Where the tasks come from and which environment runs them."""
     arm: Arm = "full"
     """"policy": outcomes only; "reward": with a trained judge; "full": tasks adapt as well;
-    "random-rewrite": tasks are
-    rewritten at random instead."""
+    "random-rewrite": tasks are rewritten at random instead."""
     tasks: Literal["generated", "official"] = "generated"
-    """Games of our own, or the official ones below root."""
+    """Tasks of our own, or the official ones below root."""
     window: int = 4
     """Latest episodes on which a task's accuracy rests before it is proposed for a rewrite."""
     root: str | None = None
@@ -167,7 +171,7 @@ class TrainConfig:
     out_of_domain_split: str = "valid_unseen"
     """What the out-of-domain panel is drawn from."""
     size: str = "small"
-    """Size of generated rooms: "small", "medium" or "large"."""
+    """Size of generated tasks (ALFWorld: of rooms): "small", "medium" or "large"."""
     train_tasks: int = 64
     """Root tasks of the curriculum."""
     panel_tasks: int = 128

@@ -80,7 +80,8 @@ class Loop:
     @property
     def sampling(self) -> Sampling:
         """How the policy samples."""
-        return Sampling(temperature=self.config.rollout.temperature, max_tokens=16)
+        rollout = self.config.rollout
+        return Sampling(temperature=rollout.temperature, max_tokens=rollout.max_tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from rla_envs.errors import ConfigError, MissingExtra
 if TYPE_CHECKING:
     from rla_adapters.native.trainer import NativeTrainer, PpoConfig
     from rla_adapters.tiny.sampler import TinyChatModel
-    from rla_envs.types import Sampling
+    from rla_envs.types import ChatModel, Sampling
 
 __all__ = ["load_model", "load_trainer"]
 
@@ -50,7 +50,7 @@ def load_model(
 
 
 def load_trainer(
-    spec: str, model: TinyChatModel, config: PpoConfig | None = None, *, seed: int = 0
+    spec: str, model: ChatModel, config: PpoConfig | None = None, *, seed: int = 0
 ) -> NativeTrainer:
     """Return a trainer that shares the weights of model.
 

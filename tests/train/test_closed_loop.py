@@ -29,7 +29,7 @@ TINY = TrainConfig(
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from rla_adapters.alfworld_run import train
+from rla_adapters.run import train
 from rla_envs.config import TrainConfig, from_dict
 config = from_dict(TrainConfig, json.loads(sys.argv[2]))
 train(config, Path(sys.argv[1]), resume=Path(sys.argv[1]).exists())
@@ -69,7 +69,7 @@ def test_run_killed_with_sigkill_resumes_to_the_same_numbers(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("arm", ["policy", "reward", "random-rewrite"])
 def test_every_arm_runs_on_official_games(arm, tmp_path, official_root):
-    from rla_adapters.alfworld_run import evaluate_run, train
+    from rla_adapters.run import evaluate_run, train
 
     config = replace(
         TINY,
@@ -90,7 +90,7 @@ def test_every_arm_runs_on_official_games(arm, tmp_path, official_root):
 
 
 def test_other_settings_are_not_mixed_into_a_run(tmp_path):
-    from rla_adapters.alfworld_run import train
+    from rla_adapters.run import train
 
     RunFolder.create(tmp_path / "run", asdict(TINY)).close()
     with pytest.raises(RunError, match="train_tasks: 4 in the run, 5 now"):
@@ -98,10 +98,10 @@ def test_other_settings_are_not_mixed_into_a_run(tmp_path):
 
 
 def test_too_few_games_are_named(tmp_path, official_root):
-    from rla_adapters.alfworld_run import train
+    from rla_adapters.run import train
 
     config = replace(
         TINY, tasks="official", root=str(official_root), train_split="valid_train", train_tasks=60
     )
-    with pytest.raises(ConfigError, match="valid_train has 60 games: too few for train_tasks=60"):
+    with pytest.raises(ConfigError, match="valid_train has 60 tasks: too few for train_tasks=60"):
         train(config, tmp_path / "run")

@@ -30,7 +30,7 @@ PRESETS = {
     "micro": Preset(hidden=128, layers=2, heads=4, inner=352),
     "mini": Preset(hidden=192, layers=3, heads=6, inner=512),
 }
-"""About 0.13, 0.5 and 1.4 million parameters with a vocabulary of 405 words."""
+"""About 0.13, 0.5 and 1.4 million parameters with a vocabulary of 406 words."""
 
 
 _ENDS = ("pad", "bos", "eos")

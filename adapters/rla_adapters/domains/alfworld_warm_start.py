@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from shutil import rmtree
@@ -11,6 +10,7 @@ from shutil import rmtree
 from rla_verifiers.alfworld import REASONS, step_reasons
 
 from rla_adapters import load_model
+from rla_adapters.domains import Models
 from rla_adapters.native.supervised import FitConfig, Row, fit
 from rla_adapters.native.supervised import Progress as FitProgress
 from rla_adapters.tiny.sampler import TinyChatModel
@@ -28,14 +28,6 @@ CONTEXT = 512
 """Longest sequence of the embedded models, in tokens: a large room before and after a step."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Models:
-    """The two embedded models."""
-
-    policy: TinyChatModel
-    judge: TinyChatModel
-
-
 def warm_start(
     config: TrainConfig, folder: Path, tasks: Sequence[Task], *, progress: Progress
 ) -> Models:
@@ -50,9 +42,9 @@ def warm_start(
     if not folder.exists():
         temporary = folder.with_name(folder.name + ".tmp")
         rmtree(temporary, ignore_errors=True)
-        models = _make(config, tasks, progress)
-        models.policy.save(temporary / "policy")
-        models.judge.save(temporary / "judge")
+        policy, judge = _make(config, tasks, progress)
+        policy.save(temporary / "policy")
+        judge.save(temporary / "judge")
         temporary.rename(folder)
     # Read back in any case: a resumed run must start from the very same bits.
     return Models(
@@ -159,7 +151,9 @@ def judge_rows(trajectories: Sequence[Trajectory], *, label_noise: float, seed: 
     return [row for side in rows.values() for row in rng.sample(side, fewest)]
 
 
-def _make(config: TrainConfig, tasks: Sequence[Task], progress: Progress) -> Models:
+def _make(
+    config: TrainConfig, tasks: Sequence[Task], progress: Progress
+) -> tuple[TinyChatModel, TinyChatModel]:
     warm, seed = config.warm_start, derive_seed(config.loop.seed, "warm start")
     trajectories = demonstrations(
         tasks, noise=warm.noise, max_steps=config.loop.rollout.max_steps, seed=seed
@@ -180,7 +174,7 @@ def _make(config: TrainConfig, tasks: Sequence[Task], progress: Progress) -> Mod
         seed=derive_seed(seed, "judge"),
         report=lambda p: progress.phase("warm start: judge", p.epoch, p.epochs),
     )
-    return Models(policy=policy, judge=judge)
+    return policy, judge
 
 
 def _fitted(

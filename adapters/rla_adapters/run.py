@@ -1,43 +1,29 @@
-"""Training and evaluating on ALFWorld with the embedded models: what `rla train alfworld` does."""
+"""Training and evaluating in any domain: what `rla train` and `rla eval` do."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from random import Random
 from time import perf_counter
 
-import rla_task_sets
 import torch
-from rla_verifiers.alfworld import label_steps
 from transformers.utils.logging import disable_progress_bar
 
-from rla_adapters.alfworld_warm_start import Models, warm_start
-from rla_adapters.native.trainer import NativeTrainer, PpoConfig
-from rla_adapters.tiny.sampler import TinyChatModel
-from rla_envs.alfworld.rewriting import RuleRewriter
+from rla_adapters import load_trainer
+from rla_adapters.domains import Domain, Models, load_domain
+from rla_adapters.native.trainer import PpoConfig
 from rla_envs.config import TrainConfig, from_dict
 from rla_envs.curriculum import AcceptanceConfig, Curriculum, CurriculumConfig
 from rla_envs.errors import ConfigError
 from rla_envs.judging import ModelJudge
-from rla_envs.loop import (
-    Loop,
-    Result,
-    State,
-    TaskCurriculum,
-    evaluate,
-    evaluate_panels,
-    iterate,
-)
-from rla_envs.prompts.alfworld import CompactPrompts
+from rla_envs.loop import Loop, Result, State, evaluate, evaluate_panels, iterate
 from rla_envs.report import write_report
-from rla_envs.rollout import EnvPool, EnvSpec, make_pool
+from rla_envs.rollout import EnvPool, make_pool
 from rla_envs.samples import group_credit
 from rla_envs.seeding import derive_seed
 from rla_envs.tracking import NoProgress, Progress, RunFolder
-from rla_envs.types import Sampling, Task, Trajectory
+from rla_envs.types import ChatModel, Sampling, Trainer
 
 
 def train(
@@ -61,7 +47,7 @@ def train(
 
     Raises:
         RunError: the folder is in use, holds another run, or cannot be resumed.
-        TaskUnavailable: the official games are not where they should be.
+        TaskUnavailable: the domain's tasks are not where they should be.
     """
     progress = progress or NoProgress()
     _quiet_single_thread()
@@ -72,11 +58,13 @@ def train(
         folder, checkpoint = RunFolder.create(run, asdict(config)), None
     with folder:
         progress.begin(config.loop.iterations, checkpoint[0] if checkpoint else 0)
+        domain = load_domain(config)
         session = _Session.open(
             config,
+            domain,
             folder,
             checkpoint[1] if checkpoint else None,
-            _warm_models(config, models or run / "warm_start", progress),
+            _warm_models(config, domain, models or run / "warm_start", progress),
             progress,
         )
         try:
@@ -103,14 +91,15 @@ class _Session:
     def open(
         cls,
         config: TrainConfig,
+        domain: Domain,
         folder: RunFolder,
         checkpoint: Path | None,
         models: Models,
         progress: Progress,
     ) -> _Session:
         """Build everything, warm-started or from a checkpoint."""
-        curriculum = _curriculum(config, folder)
-        loop = _loop(config, models, curriculum, progress)
+        curriculum = _curriculum(config, domain, folder)
+        loop = _loop(config, domain, models, curriculum, progress)
         session = cls(
             config=config,
             folder=folder,
@@ -197,17 +186,18 @@ def evaluate_run(
     folder = RunFolder.open(run)
     config = from_dict(TrainConfig, folder.config)
     _, checkpoint = folder.require_checkpoint()
-    warm = _warm_models(config, models or run / "warm_start", progress)
+    domain = load_domain(config)
+    warm = _warm_models(config, domain, models or run / "warm_start", progress)
     policy = _trainer(warm.policy, config, "policy")
     policy.load(checkpoint / "policy")
-    tasks = _tasks(config, split, episodes or config.panel_tasks)
-    pool = _pool(config)
+    tasks = domain.tasks(split, episodes or config.panel_tasks)
+    pool = _pool(config, domain)
     try:
         accuracy = evaluate(
             policy.model(),
             {split: tasks},
             pool=pool,
-            prompts=CompactPrompts(),
+            prompts=domain.prompts,
             sampling=_sampling(config),
             on_finished=progress.phase,
         )
@@ -222,29 +212,19 @@ def _quiet_single_thread() -> None:
     disable_progress_bar()
 
 
-def root_tasks(config: TrainConfig) -> Sequence[Task]:
-    """Return the tasks that a run's curriculum starts from."""
-    return _tasks(config, config.train_split, config.train_tasks)
-
-
-def oracle_labels(trajectory: Trajectory) -> list[bool]:
-    """Return for each step whether it was good, by the planner (rla_verifiers.alfworld)."""
-    return label_steps(trajectory.task, [step.action for step in trajectory.steps])
-
-
-def _warm_models(config: TrainConfig, folder: Path, progress: Progress) -> Models:
+def _warm_models(config: TrainConfig, domain: Domain, folder: Path, progress: Progress) -> Models:
     # Roots come first in a split; what is demonstrated follows them, so that the two are disjoint.
     demonstrated = max(config.warm_start.policy_tasks, config.warm_start.judge_tasks)
-    tasks = _tasks(config, config.train_split, config.train_tasks + demonstrated)
+    tasks = domain.tasks(config.train_split, config.train_tasks + demonstrated)
     if len(tasks) <= config.train_tasks:
         raise ConfigError(
-            f"{config.train_split} has {len(tasks)} games: too few for train_tasks="
+            f"{config.train_split} has {len(tasks)} tasks: too few for train_tasks="
             f"{config.train_tasks} and at least one to demonstrate; lower train_tasks"
         )
-    return warm_start(config, folder, tasks[config.train_tasks :], progress=progress)
+    return domain.warm_start(folder, tasks[config.train_tasks :], progress=progress)
 
 
-def _curriculum(config: TrainConfig, folder: RunFolder) -> Curriculum:
+def _curriculum(config: TrainConfig, domain: Domain, folder: RunFolder) -> Curriculum:
     settings = {
         "policy": CurriculumConfig(rewrite="none"),
         "reward": CurriculumConfig(rewrite="none"),
@@ -259,71 +239,61 @@ def _curriculum(config: TrainConfig, folder: RunFolder) -> Curriculum:
         ),
     }[config.arm]
     return Curriculum(
-        root_tasks(config),
+        domain.tasks(config.train_split, config.train_tasks),
         config=settings,
-        rewriter=RuleRewriter(targeted=config.arm == "full"),
+        rewriter=domain.rewriter(targeted=config.arm == "full"),
         store=folder.archive,
     )
 
 
 def _loop(
-    config: TrainConfig, models: Models, curriculum: TaskCurriculum, progress: Progress
+    config: TrainConfig,
+    domain: Domain,
+    models: Models,
+    curriculum: Curriculum,
+    progress: Progress,
 ) -> Loop:
     judged = config.arm != "policy"
-    prompts = CompactPrompts()
+    sampling = _sampling(config)
     return Loop(
         config=config.loop,
         policy=_trainer(models.policy, config, "policy"),
-        prompts=prompts,
-        pool=_pool(config),
+        prompts=domain.prompts,
+        pool=_pool(config, domain),
         curriculum=curriculum,
-        judge=ModelJudge(models.judge, prompts, votes=config.loop.votes, sampling=_sampling(config))
+        judge=ModelJudge(models.judge, domain.prompts, votes=config.loop.votes, sampling=sampling)
         if judged
         else None,
         judge_trainer=_trainer(models.judge, config, "judge")
         if judged and config.loop.train_judge
         else None,
-        oracle=oracle_labels,
+        oracle=domain.step_labels,
         panels={
-            "in_domain": _tasks(config, config.in_domain_split, config.panel_tasks),
-            "out_of_domain": _tasks(config, config.out_of_domain_split, config.panel_tasks),
+            "in_domain": domain.tasks(config.in_domain_split, config.panel_tasks),
+            "out_of_domain": domain.tasks(config.out_of_domain_split, config.panel_tasks),
         },
         on_finished=progress.phase,
     )
 
 
 def _sampling(config: TrainConfig) -> Sampling:
-    return Sampling(temperature=config.loop.rollout.temperature, max_tokens=16)
+    rollout = config.loop.rollout
+    return Sampling(temperature=rollout.temperature, max_tokens=rollout.max_tokens)
 
 
-def _trainer(model: TinyChatModel, config: TrainConfig, role: str) -> NativeTrainer:
+def _trainer(model: ChatModel, config: TrainConfig, role: str) -> Trainer:
     settings = config.trainer
     policy = role == "policy"
-    return NativeTrainer(
-        model,
-        PpoConfig(
-            lr=settings.policy_lr if policy else settings.judge_lr,
-            epochs=settings.policy_epochs if policy else settings.judge_epochs,
-            minibatch=settings.minibatch,
-            kl=settings.kl,
-            temperature=config.loop.rollout.temperature,
-        ),
-        seed=derive_seed(config.loop.seed, "trainer", role),
+    ppo = PpoConfig(
+        lr=settings.policy_lr if policy else settings.judge_lr,
+        epochs=settings.policy_epochs if policy else settings.judge_epochs,
+        minibatch=settings.minibatch,
+        kl=settings.kl,
+        temperature=config.loop.rollout.temperature,
     )
+    return load_trainer("native", model, ppo, seed=derive_seed(config.loop.seed, "trainer", role))
 
 
-def _pool(config: TrainConfig) -> EnvPool:
+def _pool(config: TrainConfig, domain: Domain) -> EnvPool:
     rollout = config.loop.rollout
-    spec = EnvSpec(id="rla/AlfWorld-v0", kwargs={"view": "compact", "max_steps": rollout.max_steps})
-    return make_pool(spec, slots=rollout.slots, workers=rollout.workers)
-
-
-def _tasks(config: TrainConfig, split: str, n: int) -> Sequence[Task]:
-    if config.tasks == "official":
-        tasks = rla_task_sets.load("alfworld/official", root=config.root, split=split)
-        # Folders are sorted by task type; a fixed shuffle mixes them, and a longer list begins with
-        # the shorter one, as that of generated games does.
-        places = list(range(len(tasks)))
-        Random(split).shuffle(places)
-        return [tasks[place] for place in places[:n]]
-    return rla_task_sets.load("alfworld/generated", n=n, seed=0, split=split, size=config.size)
+    return make_pool(domain.env_spec(), slots=rollout.slots, workers=rollout.workers)
