@@ -32,13 +32,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,osworld]"
 	touch $@
 
 # The wheel of fast-downward takes minutes to build; pip keeps it in its own cache for the next time.
 $(VENV)/.alfworld: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[train,dev,alfworld]"  # fast-downward's build looks for "python"
+		--editable ".[train,dev,osworld,alfworld]"  # fast-downward's build looks for "python"
 	touch $@
 
 clean:

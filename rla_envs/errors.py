@@ -29,6 +29,10 @@ class ModelError(RlaError, RuntimeError):
     """A chat model failed, and not by the agent's fault: dead server, wrong reply, no memory."""
 
 
+class VerifierError(RlaError, RuntimeError):
+    """A verifier cannot say whether a task was solved; the sample is masked, it is not a 0."""
+
+
 class WorkerCrashed(RlaError, RuntimeError):
     """An environment worker process died more often than its restart budget allows."""
 
