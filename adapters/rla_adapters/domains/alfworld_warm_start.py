@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from queue import Empty, Queue
 from random import Random
 from shutil import rmtree
 
+import torch
 from rla_verifiers.alfworld import REASONS, step_reasons
 
 from rla_adapters import load_model
 from rla_adapters.domains import Models
 from rla_adapters.native.supervised import FitConfig, Row, fit
-from rla_adapters.native.supervised import Progress as FitProgress
 from rla_adapters.tiny.sampler import TinyChatModel
 from rla_envs.alfworld.engine import World, game_of
 from rla_envs.alfworld.engine.knowledge import explorer_action
 from rla_envs.alfworld.engine.planner import expert_actions
 from rla_envs.alfworld.view import EpisodeMemory, compact_view
-from rla_envs.config import TrainConfig, WarmStartConfig
+from rla_envs.config import TrainConfig
 from rla_envs.prompts.alfworld import CompactPrompts
 from rla_envs.seeding import derive_seed
 from rla_envs.tracking import Progress
@@ -42,9 +47,7 @@ def warm_start(
     if not folder.exists():
         temporary = folder.with_name(folder.name + ".tmp")
         rmtree(temporary, ignore_errors=True)
-        policy, judge = _make(config, tasks, progress)
-        policy.save(temporary / "policy")
-        judge.save(temporary / "judge")
+        _make(config, tasks, temporary, progress)
         temporary.rename(folder)
     # Read back in any case: a resumed run must start from the very same bits.
     return Models(
@@ -151,49 +154,66 @@ def judge_rows(trajectories: Sequence[Trajectory], *, label_noise: float, seed: 
     return [row for side in rows.values() for row in rng.sample(side, fewest)]
 
 
-def _make(
-    config: TrainConfig, tasks: Sequence[Task], progress: Progress
-) -> tuple[TinyChatModel, TinyChatModel]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """What one of the two processes has to do; pickled."""
+
+    role: str
+    shape: str
+    rows: Sequence[Row]
+    config: FitConfig
+    folder: Path
+
+
+def _make(config: TrainConfig, tasks: Sequence[Task], folder: Path, progress: Progress) -> None:
+    """Fit both models side by side, a process and a thread each, and leave them in folder."""
     warm, seed = config.warm_start, derive_seed(config.loop.seed, "warm start")
     trajectories = demonstrations(
         tasks, noise=warm.noise, max_steps=config.loop.rollout.max_steps, seed=seed
     )
-    policy = _fitted(
-        warm.policy_model,
-        policy_rows(trajectories[: warm.policy_tasks]),
-        warm,
-        epochs=warm.policy_epochs,
-        seed=derive_seed(seed, "policy"),
-        report=lambda p: progress.phase("warm start: policy", p.epoch, p.epochs),
-    )
-    judge = _fitted(
-        warm.judge_model,
-        judge_rows(trajectories[: warm.judge_tasks], label_noise=warm.judge_label_noise, seed=seed),
-        warm,
-        epochs=warm.judge_epochs,
-        seed=derive_seed(seed, "judge"),
-        report=lambda p: progress.phase("warm start: judge", p.epoch, p.epochs),
-    )
-    return policy, judge
+    judged = trajectories[: warm.judge_tasks]
+    fits = [
+        _Fit(
+            role=role,
+            shape=shape,
+            rows=rows,
+            config=FitConfig(
+                lr=warm.lr, epochs=epochs, minibatch=warm.minibatch, seed=derive_seed(seed, role)
+            ),
+            folder=folder / role,
+        )
+        for role, shape, rows, epochs in (
+            (
+                "policy",
+                warm.policy_model,
+                policy_rows(trajectories[: warm.policy_tasks]),
+                warm.policy_epochs,
+            ),
+            (
+                "judge",
+                warm.judge_model,
+                judge_rows(judged, label_noise=warm.judge_label_noise, seed=seed),
+                warm.judge_epochs,
+            ),
+        )
+    ]
+    spawn = get_context("spawn")
+    with spawn.Manager() as manager, ProcessPoolExecutor(len(fits), mp_context=spawn) as pool:
+        said = manager.Queue()
+        running = [pool.submit(_fit, fit, said) for fit in fits]
+        while not all(future.done() for future in running):
+            with suppress(Empty):
+                role, done, total = said.get(timeout=0.2)
+                progress.phase(f"warm start: {role}", done, total)
+        for future in running:
+            future.result()
 
 
-def _fitted(
-    shape: str,
-    rows: Sequence[Row],
-    warm: WarmStartConfig,
-    *,
-    epochs: int,
-    seed: int,
-    report: Callable[[FitProgress], None],
-) -> TinyChatModel:
-    model = load_model(f"tiny:{shape}", seed=seed, context=CONTEXT)
-    fit(
-        model,
-        rows,
-        FitConfig(lr=warm.lr, epochs=epochs, minibatch=warm.minibatch, seed=seed),
-        progress=report,
-    )
-    return model
+def _fit(job: _Fit, said: Queue[tuple[str, int, int]]) -> None:
+    torch.set_num_threads(1)
+    model = load_model(f"tiny:{job.shape}", seed=job.config.seed, context=CONTEXT)
+    fit(model, job.rows, job.config, on_step=lambda done, total: said.put((job.role, done, total)))
+    model.save(job.folder)
 
 
 def _first_commands(task: Task) -> list[str]:

@@ -65,6 +65,7 @@ def fit(
     config: FitConfig | None = None,
     *,
     progress: Callable[[Progress], bool | None] | None = None,
+    on_step: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, float]:
     """Train model to give the replies in rows; return metrics.
 
@@ -80,6 +81,7 @@ def fit(
         config: Settings.
         progress: Called after every epoch; returning True stops the fit (for instance at a measured
             success rate).
+        on_step: Called after every optimiser step with the number of steps done and planned.
 
     Raises:
         ConfigError: no row is left, or a weight is negative.
@@ -99,7 +101,7 @@ def fit(
         order = torch.randperm(len(pairs), generator=generator)
         total = 0.0
         with model.lock:
-            for part in order.tensor_split(parts):
+            for place, part in enumerate(order.tensor_split(parts), start=1):
                 chosen, chosen_weights = [pairs[i] for i in part.tolist()], weights[part]
                 optimizer.zero_grad(set_to_none=True)
                 total += _backward(model, chosen, chosen_weights, config.tokens)
@@ -110,6 +112,7 @@ def fit(
                     )
                 optimizer.step()
                 schedule.step()
+                on_step((epoch - 1) * parts + place, parts * config.epochs)
         loss = total / float(weights.sum())
         wants_stop = progress and progress(Progress(epoch=epoch, epochs=config.epochs, loss=loss))
         if wants_stop or loss <= config.target_loss:
