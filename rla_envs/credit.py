@@ -60,12 +60,12 @@ def step_advantages(rewards_GT: Sequence[Floats], across: StepBaseline = "index"
         G arrays [T_g]; population standard deviation.
     """
     if across == "group":
-        return _over_group(rewards_GT, _standardise)
+        return _over_group(rewards_GT, standardise)
     advantages = [np.zeros_like(rewards_T) for rewards_T in rewards_GT]
     longest = max((len(rewards_T) for rewards_T in rewards_GT), default=0)
     for index in range(longest):
         reached = [g for g, rewards_T in enumerate(rewards_GT) if len(rewards_T) > index]
-        values = _standardise(np.array([rewards_GT[g][index] for g in reached]))
+        values = standardise(np.array([rewards_GT[g][index] for g in reached]))
         for g, value in zip(reached, values, strict=True):
             advantages[g][index] = value
     return advantages
@@ -91,9 +91,9 @@ def vote_advantages(
         return [_vote_rewards(*pair) for pair in zip(centred_GT, votes_GTM, strict=True)]
     raw_GTM = [_vote_rewards(*pair) for pair in zip(rewards_GT, votes_GTM, strict=True)]
     if across == "group":
-        return _over_group(raw_GTM, _standardise)
+        return _over_group(raw_GTM, standardise)
     return [
-        np.stack([_standardise(row_M) for row_M in raw_TM]) if len(raw_TM) else raw_TM
+        np.stack([standardise(row_M) for row_M in raw_TM]) if len(raw_TM) else raw_TM
         for raw_TM in raw_GTM
     ]
 
@@ -124,7 +124,8 @@ def _vote_rewards(worth_T: Floats, votes_TM: Floats) -> Floats:
     return np.where(np.isnan(votes_TM), UNPARSED_VOTE_REWARD, worth_T[:, None] * votes_TM)
 
 
-def _standardise(values: Floats) -> Floats:
+def standardise(values: Floats) -> Floats:
+    """Return the z-scores of values, population standard deviation; all 0 without any spread."""
     spread = values.std() if values.size else 0.0
     # Equal rewards computed along different paths differ by rounding; that is not a signal.
     return (values - values.mean()) / spread if spread > 1e-9 else np.zeros_like(values)

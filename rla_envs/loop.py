@@ -11,7 +11,7 @@ from rla_envs.judging import StepLabels
 from rla_envs.metrics import Labels, judge_metrics, outcome_metrics, rollout_metrics
 from rla_envs.prompts import Prompts
 from rla_envs.rollout import EnvPool, Stopwatch, collect
-from rla_envs.samples import judge_samples, policy_samples
+from rla_envs.samples import Credit, StepCredit
 from rla_envs.seeding import derive_seed
 from rla_envs.types import ChatModel, Group, Judge, Sampling, Task, Trainer
 
@@ -70,6 +70,8 @@ class Loop:
     """None: outcomes are the only signal."""
     judge_trainer: Trainer | None = None
     """The trainer of the judge's weights; None leaves them as they are."""
+    credit: Credit = field(default_factory=StepCredit)
+    """What steps and votes are worth."""
     oracle: StepLabels | None = None
     """Labels steps for the metrics, never for training."""
     panels: Mapping[str, Sequence[Task]] = field(default_factory=dict[str, Sequence[Task]])
@@ -119,10 +121,10 @@ def iterate(loop: Loop, state: State) -> Result:
         metrics = {"lambda": lam}
         with watch.measure("trainer"):
             credit = loop.config.credit
-            update = loop.policy.update(policy_samples(groups, credit, lam))
+            update = loop.policy.update(loop.credit.policy_samples(groups, credit, lam))
             metrics |= _prefixed("policy", update)
             if loop.judge_trainer is not None:
-                update = loop.judge_trainer.update(judge_samples(groups, credit, lam))
+                update = loop.judge_trainer.update(loop.credit.judge_samples(groups, credit, lam))
                 metrics |= _prefixed("judge_trainer", update)
         with watch.measure("curriculum"):
             loop.curriculum.report(groups, policy_version=state.iteration)
@@ -243,7 +245,8 @@ def _labels(loop: Loop, groups: Sequence[Group]) -> Labels:
 def _judge_quality(loop: Loop, groups: Sequence[Group], labels: Labels) -> dict[str, float]:
     if loop.judge is None:
         return {}
-    return judge_metrics(groups, labels) if labels else outcome_metrics(groups)
+    votes = judge_metrics(groups, labels) if labels else outcome_metrics(groups)
+    return {**votes, **loop.credit.metrics(groups)}
 
 
 def _prefixed(prefix: str, metrics: Mapping[str, float]) -> dict[str, float]:

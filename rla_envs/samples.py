@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from rla_envs.config import CreditConfig
 from rla_envs.credit import Floats, step_advantages, step_rewards, vote_advantages
@@ -55,6 +56,55 @@ def group_credit(group: Group, credit: CreditConfig, lam: float) -> GroupCredit:
     )
 
 
+class Credit(Protocol):
+    """How a domain values what was collected; ``StepCredit`` is the published way."""
+
+    def group_credit(self, group: Group, credit: CreditConfig, lam: float) -> GroupCredit:
+        """Return rewards and advantages of the group's unmasked trajectories."""
+        ...
+
+    def policy_samples(
+        self, groups: Sequence[Group], credit: CreditConfig, lam: float
+    ) -> list[TrainingSample]:
+        """Return the rows from which the policy learns."""
+        ...
+
+    def judge_samples(
+        self, groups: Sequence[Group], credit: CreditConfig, lam: float
+    ) -> list[TrainingSample]:
+        """Return the rows from which the judge learns."""
+        ...
+
+    def metrics(self, groups: Sequence[Group]) -> dict[str, float]:
+        """Return what the domain measures of its judge beyond votes."""
+        ...
+
+
+class StepCredit:
+    """Step rewards from outcome and mean vote, vote rewards from consistency with them."""
+
+    def group_credit(self, group: Group, credit: CreditConfig, lam: float) -> GroupCredit:
+        """See the function of this name."""
+        return group_credit(group, credit, lam)
+
+    def policy_samples(
+        self, groups: Sequence[Group], credit: CreditConfig, lam: float
+    ) -> list[TrainingSample]:
+        """See the function of this name."""
+        return policy_samples(groups, credit, lam)
+
+    def judge_samples(
+        self, groups: Sequence[Group], credit: CreditConfig, lam: float
+    ) -> list[TrainingSample]:
+        """See the function of this name."""
+        return judge_samples(groups, credit, lam)
+
+    def metrics(self, groups: Sequence[Group]) -> dict[str, float]:
+        """Return nothing: votes are measured for every domain."""
+        del groups
+        return {}
+
+
 def policy_samples(
     groups: Sequence[Group], credit: CreditConfig, lam: float
 ) -> list[TrainingSample]:
@@ -63,11 +113,11 @@ def policy_samples(
     Groups on trial, masked trajectories, and tasks outside ``credit.policy_band`` do not train.
     """
     samples: list[TrainingSample] = []
-    for group in _trainable(groups, credit.policy_band):
+    for group in trainable(groups, credit.policy_band):
         worth = group_credit(group, credit, lam)
         for trajectory, advantages_T in zip(worth.trajectories, worth.advantages_GT, strict=True):
             for step, advantage in zip(trajectory.steps, advantages_T, strict=True):
-                samples += _sample(step.completion, float(advantage), "policy")
+                samples += training_sample(step.completion, float(advantage), "policy")
     return samples
 
 
@@ -79,7 +129,7 @@ def judge_samples(
     Groups on trial, masked trajectories, and tasks outside ``credit.judge_band`` do not train.
     """
     samples: list[TrainingSample] = []
-    for group in _trainable(groups, credit.judge_band):
+    for group in trainable(groups, credit.judge_band):
         worth = group_credit(group, credit, lam)
         advantages_GTM = vote_advantages(
             worth.rewards_GT, worth.votes_GTM, across=credit.vote_baseline
@@ -88,11 +138,13 @@ def judge_samples(
             for step, advantages_M in zip(trajectory.steps, advantages_TM, strict=True):
                 for vote, advantage in zip(step.votes, advantages_M, strict=True):
                     if vote.completion is not None:
-                        samples += _sample(vote.completion, float(advantage), "judge")
+                        samples += training_sample(vote.completion, float(advantage), "judge")
     return samples
 
 
-def _trainable(groups: Sequence[Group], band: tuple[float, float] | None) -> list[Group]:
+def trainable(groups: Sequence[Group], band: tuple[float, float] | None) -> list[Group]:
+    """Return the groups that are not on trial and whose accuracy lies in band; None: any."""
+
     def inside(group: Group) -> bool:
         share = accuracy(group)
         return share is not None and (band is None or band[0] <= share <= band[1])
@@ -100,7 +152,10 @@ def _trainable(groups: Sequence[Group], band: tuple[float, float] | None) -> lis
     return [group for group in groups if not group.on_trial and inside(group)]
 
 
-def _sample(completion: Completion, advantage: float, source: str) -> list[TrainingSample]:
+def training_sample(
+    completion: Completion, advantage: float, source: Literal["policy", "judge"]
+) -> list[TrainingSample]:
+    """Return the row of a completion: none if its advantage is 0 or it has no tokens."""
     if advantage == 0.0 or not completion.token_ids:
         return []
     return [
@@ -109,6 +164,6 @@ def _sample(completion: Completion, advantage: float, source: str) -> list[Train
             token_ids=completion.token_ids,
             logprobs=completion.logprobs,
             advantage=advantage,
-            source=source,  # pyright: ignore[reportArgumentType]
+            source=source,
         )
     ]

@@ -16,11 +16,9 @@ from rla_adapters.native.trainer import PpoConfig
 from rla_envs.config import TrainConfig, from_dict
 from rla_envs.curriculum import AcceptanceConfig, Curriculum, CurriculumConfig
 from rla_envs.errors import ConfigError
-from rla_envs.judging import ModelJudge
 from rla_envs.loop import Loop, Result, State, evaluate, evaluate_panels, iterate
 from rla_envs.report import write_report
 from rla_envs.rollout import EnvPool, make_pool
-from rla_envs.samples import group_credit
 from rla_envs.seeding import derive_seed
 from rla_envs.tracking import NoProgress, Progress, RunFolder
 from rla_envs.types import ChatModel, Sampling, Trainer
@@ -126,7 +124,7 @@ class _Session:
 
     def _write(self, result: Result) -> None:
         worth = [
-            group_credit(group, self.config.loop.credit, result.metrics["lambda"])
+            self.loop.credit.group_credit(group, self.config.loop.credit, result.metrics["lambda"])
             for group in result.groups
         ]
         start = perf_counter()
@@ -261,12 +259,13 @@ def _loop(
         prompts=domain.prompts,
         pool=_pool(config, domain),
         curriculum=curriculum,
-        judge=ModelJudge(models.judge, domain.prompts, votes=config.loop.votes, sampling=sampling)
+        judge=domain.judge(models.judge, votes=config.loop.votes, sampling=sampling)
         if judged
         else None,
         judge_trainer=_trainer(models.judge, config, "judge")
         if judged and config.loop.train_judge
         else None,
+        credit=domain.credit(),
         oracle=domain.step_labels,
         panels={
             "in_domain": domain.tasks(config.in_domain_split, config.panel_tasks),

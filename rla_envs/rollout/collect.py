@@ -185,6 +185,7 @@ class _Episode:
                     "admissible_commands": tuple(self.admissible),
                     "feedback": info.get("feedback", ""),
                     "feedback_reason": info.get("feedback_reason"),
+                    **info.get("extras", {}),
                 },
             )
         )

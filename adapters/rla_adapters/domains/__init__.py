@@ -11,8 +11,9 @@ from typing import Protocol
 from rla_envs.config import TrainConfig
 from rla_envs.prompts import Prompts
 from rla_envs.rollout import EnvSpec
+from rla_envs.samples import Credit
 from rla_envs.tracking import Progress
-from rla_envs.types import ChatModel, Rewriter, Task, Trajectory
+from rla_envs.types import ChatModel, Judge, Rewriter, Sampling, Task, Trajectory
 
 DOMAINS = {"alfworld": "rla_adapters.domains.alfworld:AlfWorld"}
 """Name of a domain -> where its class is; nothing is imported before it is asked for."""
@@ -46,6 +47,14 @@ class Domain(Protocol):
 
     def step_labels(self, trajectory: Trajectory) -> Sequence[bool]:
         """Return for each step whether it was good, by the domain's step oracle."""
+        ...
+
+    def judge(self, model: ChatModel, *, votes: int, sampling: Sampling) -> Judge:
+        """Return the judge that model plays, with so many votes a step."""
+        ...
+
+    def credit(self) -> Credit:
+        """Return how steps and votes are valued."""
         ...
 
     def warm_start(self, folder: Path, tasks: Sequence[Task], *, progress: Progress) -> Models:

@@ -13,10 +13,12 @@ from rla_adapters.domains import Models
 from rla_adapters.domains.alfworld_warm_start import warm_start
 from rla_envs.alfworld.rewriting import RuleRewriter
 from rla_envs.config import TrainConfig
+from rla_envs.judging import ModelJudge
 from rla_envs.prompts.alfworld import CompactPrompts
 from rla_envs.rollout import EnvSpec
+from rla_envs.samples import StepCredit
 from rla_envs.tracking import Progress
-from rla_envs.types import Task, Trajectory
+from rla_envs.types import ChatModel, Sampling, Task, Trajectory
 
 
 class AlfWorld:
@@ -60,6 +62,14 @@ class AlfWorld:
     def step_labels(self, trajectory: Trajectory) -> list[bool]:
         """Return for each step whether it was good, by the planner (rla_verifiers.alfworld)."""
         return label_steps(trajectory.task, [step.action for step in trajectory.steps])
+
+    def judge(self, model: ChatModel, *, votes: int, sampling: Sampling) -> ModelJudge:
+        """Return a judge that votes on every step."""
+        return ModelJudge(model, self.prompts, votes=votes, sampling=sampling)
+
+    def credit(self) -> StepCredit:
+        """Return the published credit."""
+        return StepCredit()
 
     def warm_start(self, folder: Path, tasks: Sequence[Task], *, progress: Progress) -> Models:
         """Return policy and judge, fitted to planner demonstrations of tasks."""
