@@ -39,3 +39,7 @@ class WorkerCrashed(RlaError, RuntimeError):
 
 class RunError(RlaError, RuntimeError):
     """A run folder is missing, incomplete, or belongs to another configuration."""
+
+
+class SandboxError(RlaError, RuntimeError):
+    """The sandbox itself failed: missing tool, dead daemon, broken cell. Never a verdict."""
