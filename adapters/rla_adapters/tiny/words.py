@@ -46,8 +46,8 @@ ready reason receptacle right room same see seen should so some something somewh
 step still subtask switched take task than that the their them then there they thing things this
 toggled too tool towards turn turned twice two under undo undone unknown unopened unseen useful
 useless using visit visited want was wasted were what when where which while will without wrong yet
-you your happens happened useful helps helped reveals revealed searched search shows new heated cooled
-cleaned nothing lower higher goals facing around quickly except
+you your happens happened useful helps helped reveals revealed searched search shows new heated
+cooled cleaned nothing lower higher goals facing around quickly except
 """
 """Function words of views, observations and judges' reasons."""
 
