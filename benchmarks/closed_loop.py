@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from rla_envs.config import Arm, LoopConfig, RolloutConfig, TrainConfig, from_dict, preset
+from rla_envs.config import Arm, LoopConfig, TrainConfig, from_dict, preset
 from rla_envs.credit import VoteBaseline
 
 METRICS = {
@@ -48,15 +48,15 @@ VARIANTS = {
     "reward": Variant(arm="reward"),
     "full": Variant(arm="full"),
     "random-rewrite": Variant(arm="random-rewrite"),
+    "reward-frozen": Variant(arm="reward", train_judge=False),
     "reward-step": Variant(arm="reward", vote_baseline="step"),
     "reward-group": Variant(arm="reward", vote_baseline="group"),
-    "reward-frozen": Variant(arm="reward", train_judge=False),
     "reward-worth": Variant(arm="reward", lam_follows_worth=True),
 }
 
 
 def settings(variant: Variant, seed: int, iterations: int) -> TrainConfig:
-    """Return the settings: the demo's, larger groups, fewer roots, the variant's rules."""
+    """Return the demo's settings with the variant's rules."""
     config = preset("demo", arm=variant.arm, seed=seed)
     credit = replace(
         config.loop.credit,
@@ -67,11 +67,10 @@ def settings(variant: Variant, seed: int, iterations: int) -> TrainConfig:
         config.loop,
         iterations=iterations,
         evaluate_every=max(1, iterations // 2),
-        rollout=RolloutConfig(tasks=16, rollouts=4),
         train_judge=variant.train_judge,
         credit=credit,
     )
-    return replace(config, train_tasks=64, window=4, loop=loop)
+    return replace(config, loop=loop)
 
 
 def run_one(config: dict, run: Path, models: Path, result: Path) -> None:
@@ -214,7 +213,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--iterations", type=int, default=12)
-    parser.add_argument("--arms", nargs="+", default=list(VARIANTS)[:6], choices=list(VARIANTS))
+    parser.add_argument("--arms", nargs="+", default=list(VARIANTS)[:7], choices=list(VARIANTS))
     parser.add_argument("--out", type=Path, default=Path("docs/results/closed_loop"))
     parser.add_argument("--work", type=Path, default=Path("runs/closed_loop"))
     parser.add_argument("--report-only", action="store_true")

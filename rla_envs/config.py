@@ -99,24 +99,25 @@ class LoopConfig:
 class WarmStartConfig:
     """How the embedded models come into the world: supervised, on planner demonstrations.
 
-    A policy needs about 0.2 success to learn from outcomes at all; a judge must be informative, but
-    has to be left something to learn.
+    A policy needs about 0.2 success to learn from outcomes at all. A judge must be informative
+    about steps that happened, not only about impossible ones, or its votes mislead
+    (docs/results.md).
     """
 
     policy_model: str = "nano"
     """Shape of the policy: "nano", "micro" or "mini"."""
     judge_model: str = "nano"
     """Shape of the judge."""
-    policy_tasks: int = 1000
+    policy_tasks: int = 1500
     """Training games that are demonstrated once to the policy; not those of the loop."""
-    judge_tasks: int = 600
+    judge_tasks: int = 3000
     """Training games from whose demonstrations the judge learns."""
     noise: float = 0.4
     """Share of random commands in the demonstrations; the policy imitates what would have been
     sensible instead."""
     policy_epochs: int = 2
     """Passes over the policy's demonstrations."""
-    judge_epochs: int = 1
+    judge_epochs: int = 2
     """Passes over the judge's labelled steps, as many good as bad ones."""
     judge_label_noise: float = 0.1
     """Share of the judge's labels that are turned round."""
