@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all check format bench clean
+.PHONY: docker-images demo test test-all check format bench clean
 
 demo: $(VENV)/.installed  ## Train policy, judge and tasks in a closed loop on ALFWorld; ends with a report.
 	$(BIN)/rla train alfworld --preset demo
@@ -24,6 +24,9 @@ check: $(VENV)/.installed  ## Style, types, import directions.
 format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docker-images:  ## The image of DockerSandbox; needs a Docker daemon, but no registry.
+	docker/coding/build.sh
 
 bench: $(VENV)/.installed  ## Every benchmark, one after the other (hours).
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

@@ -5,6 +5,7 @@ same tests with the same results. See docs/sandbox.md for what they protect agai
 """
 
 from rla_envs.errors import SandboxError
+from rla_envs.sandbox.docker import DockerSandbox
 from rla_envs.sandbox.local import LocalSandbox
 from rla_envs.sandbox.types import (
     CallTest,
@@ -32,6 +33,7 @@ __all__ = [
     "CallTest",
     "Checker",
     "Custom",
+    "DockerSandbox",
     "Exact",
     "FloatTolerance",
     "Isolation",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -86,7 +85,7 @@ class Outcome:
     stop: Literal["cpu", "wall"] | None
     """The limit that ended it, if one did."""
     out_of_memory: bool = field(default=False)
-    """The cell's memory group ran full while the job ran."""
+    """The kernel killed for memory while the job ran."""
 
 
 class Cell(Protocol):
@@ -117,30 +116,22 @@ class CellDied(SandboxError):
     """The cell ended, or did not answer, during a job."""
 
 
-def read_exactly(fd: int, size: int) -> bytes:
-    """Return size bytes; raises CellDied at the end of the stream."""
-    parts: list[bytes] = []
-    while size:
-        part = os.read(fd, min(size, 1 << 20))
-        if not part:
-            raise CellDied("the cell hung up")
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+Read = Callable[[int], bytes]
+"""Return exactly so many bytes; raises CellDied at the end of the stream."""
 
 
-def read_header(fd: int) -> dict[str, Any]:
+def read_header(read: Read) -> dict[str, Any]:
     """Return the header of the next frame."""
-    (length,) = _LENGTH.unpack(read_exactly(fd, _LENGTH.size))
+    (length,) = _LENGTH.unpack(read(_LENGTH.size))
     if length > 1 << 20:
         raise CellDied(f"the cell announced a header of {length} bytes")
-    return json.loads(read_exactly(fd, length))
+    return json.loads(read(length))
 
 
-def read_outcome(fd: int) -> Outcome:
+def read_outcome(read: Read) -> Outcome:
     """Return the outcome that the zygote sends; raises SandboxError if isolation failed."""
-    header = read_header(fd)
-    blobs = [read_exactly(fd, size) for size in header["sizes"]]
+    header = read_header(read)
+    blobs = [read(size) for size in header["sizes"]]
     ends: list[End] = []
     for number, end in enumerate(header["ends"]):
         output, error, answer = blobs[3 * number : 3 * number + 3]
@@ -156,4 +147,9 @@ def read_outcome(fd: int) -> Outcome:
                 answer=answer,
             )
         )
-    return Outcome(ends=ends, wall=header["wall"], stop=header["stop"])
+    return Outcome(
+        ends=ends,
+        wall=header["wall"],
+        stop=header["stop"],
+        out_of_memory=header["out_of_memory"],
+    )

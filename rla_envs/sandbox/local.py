@@ -94,12 +94,22 @@ class LocalCell:
             selector.register(self._read_fd, selectors.EVENT_READ)
             selector.select(_START_S)
         try:
-            read_header(self._read_fd)
+            read_header(self._read)
         except CellDied:
             self._process.wait(timeout=5)
             message = self._said()
             self.close()
             raise SandboxError(bubblewrap.explain(message)) from None
+
+    def _read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            part = os.read(self._read_fd, min(size, 1 << 20))
+            if not part:
+                raise CellDied("the cell hung up")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
 
     def _said(self) -> str:
         self._errors.seek(0)
@@ -123,7 +133,7 @@ class LocalCell:
     def receive(self) -> Outcome:
         """Wait for the job's outcome. Raises CellDied."""
         try:
-            outcome = read_outcome(self._read_fd)
+            outcome = read_outcome(self._read)
         except CellDied as error:
             raise CellDied(f"{error}; it said: {self._said()}") from None
         if self._group is not None and any(end.status == -9 for end in outcome.ends):

@@ -36,6 +36,10 @@ class Isolation(Protocol):
         """Remove everything a finished test may have left."""
         ...
 
+    def killed_for_memory(self) -> bool:
+        """Whether the kernel killed for memory since the last call, as far as we can see."""
+        ...
+
     def end(self) -> None:
         """End all that lives in the cell: the supervisor is gone."""
         ...
@@ -137,8 +141,7 @@ class Namespaces:
         kernel.mount_tmpfs(HOME, f"size={limits['disk']}m,nr_inodes=2048,mode=1777")
         os.chdir(HOME)
         if self._drop_uid:
-            os.setresgid(1, 1, 1)
-            os.setresuid(1, 1, 1)
+            _become(1)
         _limit(role, limits)
         kernel.drop_capabilities()
         kernel.undumpable()
@@ -147,18 +150,27 @@ class Namespaces:
     def clean(self) -> None:
         """Nothing survives the namespaces."""
 
+    def killed_for_memory(self) -> bool:
+        """Not seen from inside: the supervisor made the memory group."""
+        return False
+
     def end(self) -> None:
         """The zygote is process 1: the kernel ends its children with it."""
 
 
 class UserIds:
-    """For containers, where namespaces cannot be made: a new user id a test, then kill and wipe."""
+    """For containers, where namespaces cannot be made: new user ids a test, then kill and wipe.
+
+    The program and the test code of a script test get one each.
+    """
 
     FIRST, LAST = 20_000, 60_000
+    EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
     def __init__(self) -> None:
         self._uid = self.FIRST
         self._filter = kernel.Filter(kernel.seccomp_program())
+        self._kills = 0
         self._shared = [path for path in (HOME, "/dev/shm", "/dev/mqueue") if _writable(path)]
 
     def before_fork(self) -> None:
@@ -169,11 +181,12 @@ class UserIds:
 
     def enter(self, role: dict[str, Any], limits: dict[str, Any]) -> None:
         """Take the test's user id and drop everything."""
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")  # When the container's memory is full, the zygote must live.
         os.setsid()
         os.chdir(HOME)
         os.setgroups([])
-        os.setresgid(self._uid, self._uid, self._uid)
-        os.setresuid(self._uid, self._uid, self._uid)
+        _become(self._uid + 1 if role.get("verdict") else self._uid)
         _limit(role, limits)
         kernel.drop_capabilities()
         kernel.undumpable()
@@ -184,29 +197,33 @@ class UserIds:
         _kill_everyone()
         for path in self._shared:
             if os.listdir(path):
-                self._wipe(path)
-        self._uid = self._uid + 1 if self._uid < self.LAST else self.FIRST
+                self._wipe(path, self._uid)
+                self._wipe(path, self._uid + 1)
+            if os.listdir(path):
+                os._exit(3)
+        self._uid = self._uid + 2 if self._uid < self.LAST else self.FIRST
 
-    def _wipe(self, path: str) -> None:
+    def _wipe(self, path: str, uid: int) -> None:
         # Root without DAC_OVERRIDE cannot enter the test's directories; the test's user can.
         wiper = os.fork()
         if not wiper:
             try:
-                os.setresgid(self._uid, self._uid, self._uid)
-                os.setresuid(self._uid, self._uid, self._uid)
-                for folder, _, _ in os.walk(path):
-                    if folder != path:
-                        os.chmod(folder, 0o700)
-                for entry in os.scandir(path):
-                    if entry.is_dir(follow_symlinks=False):
-                        shutil.rmtree(entry.path, ignore_errors=True)
-                    else:
-                        os.unlink(entry.path)
+                _become(uid)
+                _empty(path)
             finally:
                 os._exit(0)
         os.waitpid(wiper, 0)
-        if os.listdir(path):
-            os._exit(3)
+
+    def killed_for_memory(self) -> bool:
+        """Read the container's own counter."""
+        for path in self.EVENTS:
+            if os.path.exists(path):
+                with open(path) as file:
+                    words = file.read().split()
+                kills = int(words[words.index("oom_kill") + 1])
+                ran_out, self._kills = kills > self._kills, kills
+                return ran_out
+        return False
 
     def end(self) -> None:
         """Kill all but the zygote, which ends the container when it ends."""
@@ -238,8 +255,7 @@ class Weak:
         os.chdir(self._home)
         if os.geteuid() == 0:
             os.setgroups([])
-            os.setresgid(65534, 65534, 65534)
-            os.setresuid(65534, 65534, 65534)
+            _become(65534)
         _limit(role, limits)
         kernel.drop_capabilities()
         self._filter.install()
@@ -247,11 +263,11 @@ class Weak:
     def clean(self) -> None:
         """Kill the groups of the test and empty its folder."""
         self.end()
-        for entry in os.scandir(self._home):
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
-            else:
-                os.unlink(entry.path)
+        _empty(self._home)
+
+    def killed_for_memory(self) -> bool:
+        """Not seen from inside: the supervisor made the memory group."""
+        return False
 
     def end(self) -> None:
         """Kill the groups of the test."""
@@ -261,6 +277,25 @@ class Weak:
             except ProcessLookupError:
                 continue
         self._groups.clear()
+
+
+def _become(uid: int) -> None:
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def _empty(path: str) -> None:
+    """Remove what is in the folder path, as far as we may."""
+    for entry in os.scandir(path):
+        with contextlib.suppress(OSError):
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+                continue
+            for folder, names, _ in os.walk(entry.path):
+                for inner in (folder, *(os.path.join(folder, name) for name in names)):
+                    if not os.path.islink(inner):
+                        os.chmod(inner, 0o700)
+            shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _kill_everyone() -> None:

@@ -162,7 +162,12 @@ def run_job(pipe: Pipe, cell: isolation.Isolation, job: dict[str, Any]) -> None:
         child.kill()
     ends = [child.collect() for child in children]
     cell.clean()
-    header = {"ends": ends, "wall": time.monotonic() - start, "stop": stop}
+    header: dict[str, Any] = {
+        "ends": ends,
+        "wall": time.monotonic() - start,
+        "stop": stop,
+        "out_of_memory": any(end["status"] == -9 for end in ends) and cell.killed_for_memory(),
+    }
     files: list[tuple[int, int, int]] = []
     for child in children:
         for fd, most, tail in zip(
