@@ -12,6 +12,8 @@ from rla_envs.types import Task
 _LOADERS: Mapping[str, str] = {
     "alfworld/generated": "rla_task_sets.alfworld.generated:generate",
     "alfworld/official": "rla_task_sets.alfworld.official:load_official",
+    "osworld/generated": "rla_task_sets.osworld.generated:generate",
+    "osworld/official": "rla_task_sets.osworld.official:load_official",
 }
 """Name -> "module:function", imported when first asked for."""
 

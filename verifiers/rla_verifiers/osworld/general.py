@@ -125,6 +125,16 @@ def check_line_number(result: GuestFile | None, rules: Mapping[str, Any]) -> flo
     return float(timed == int(rules["expected"]))
 
 
+def check_lines(result: GuestFile | None, rules: Mapping[str, Sequence[str]]) -> float:
+    """Return 1 iff the file's lines are rules["expected"], empty ones at the end aside."""
+    if result is None:
+        return 0.0
+    lines = result.text.splitlines()
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return float(lines == list(rules["expected"]))
+
+
 def check_json(result: GuestFile | None, rules: Mapping[str, Any]) -> float:
     """Return 1 iff the values at "expect"'s keys match their rules and those of "unexpect" do not.
 
