@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-from rla_adapters.tiny.sampler import TinyChatModel, choose, uniforms
+from rla_adapters.sampling import choose, uniforms
+from rla_adapters.tiny.sampler import TinyChatModel
 from rla_adapters.tiny.words import alfworld_words
 from transformers import AutoModelForCausalLM
 

@@ -10,8 +10,7 @@ import torch
 
 from rla_adapters.native.batches import Pair, batches
 from rla_adapters.native.loss import sample_means
-from rla_adapters.tiny.forward import pack
-from rla_adapters.tiny.sampler import TinyChatModel
+from rla_adapters.native.model import TrainableModel
 from rla_envs.errors import ConfigError, ModelError
 from rla_envs.seeding import derive_seed
 from rla_envs.types import Conversation
@@ -60,7 +59,7 @@ class Progress:
 
 
 def fit(
-    model: TinyChatModel,
+    model: TrainableModel,
     rows: Sequence[Row],
     config: FitConfig | None = None,
     *,
@@ -89,9 +88,9 @@ def fit(
     """
     config = config or FitConfig()
     pairs, weights, dropped = _encode(model, rows)
-    unknown = model.tokenizer.unk_token_id
+    unknown = model.unknown
     reply_tokens = [token for _, reply in pairs for token in reply]
-    parameters = list(model.network.parameters())
+    parameters = list(model.parameters.values())
     optimizer = torch.optim.AdamW(parameters, lr=config.lr, weight_decay=config.weight_decay)
     parts = ceil(len(pairs) / config.minibatch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _warm_cosine(parts * config.epochs))
@@ -127,7 +126,7 @@ def fit(
 
 
 def reply_logprobs(
-    model: TinyChatModel, rows: Sequence[tuple[Conversation, str]], *, tokens: int = 2048
+    model: TrainableModel, rows: Sequence[tuple[Conversation, str]], *, tokens: int = 2048
 ) -> list[float]:
     """Return the log-probability in nats of each reply, its end token included.
 
@@ -141,9 +140,9 @@ def reply_logprobs(
         raise ConfigError(f"{dropped} rows are longer than the model's context ({model.context})")
     result = [0.0] * len(pairs)
     with model.lock, torch.inference_mode():
-        packed = pack(model.network, model.rotation)
+        score = model.scorer()
         for batch in batches(pairs, tokens=tokens):
-            logprobs = torch.log_softmax(batch.logits(packed), dim=-1)
+            logprobs = torch.log_softmax(score(batch), dim=-1)
             chosen = logprobs.gather(-1, batch.targets_RT.unsqueeze(-1)).squeeze(-1)
             sums = chosen.masked_fill(~batch.mask_RT, 0.0).sum(dim=1)
             for i, value in zip(batch.index_R.tolist(), sums.tolist(), strict=True):
@@ -152,12 +151,12 @@ def reply_logprobs(
 
 
 def _backward(
-    model: TinyChatModel, pairs: Sequence[Pair], weights: torch.Tensor, tokens: int
+    model: TrainableModel, pairs: Sequence[Pair], weights: torch.Tensor, tokens: int
 ) -> float:
     """Add the gradient of the weighted mean loss of pairs; return the weighted sum of losses."""
     total = 0.0
     for batch in batches(pairs, tokens=tokens):
-        logits = batch.logits(pack(model.network, model.rotation))
+        logits = model.scorer()(batch)
         losses = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1), batch.targets_RT.flatten(), reduction="none"
         ).view_as(batch.targets_RT)
@@ -167,7 +166,7 @@ def _backward(
     return total
 
 
-def _encode(model: TinyChatModel, rows: Sequence[Row]) -> tuple[list[Pair], torch.Tensor, int]:
+def _encode(model: TrainableModel, rows: Sequence[Row]) -> tuple[list[Pair], torch.Tensor, int]:
     pairs: list[Pair] = []
     weights: list[float] = []
     dropped = 0

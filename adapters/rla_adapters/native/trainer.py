@@ -1,4 +1,4 @@
-"""PPO-clip for the embedded models: one sample a turn or vote, optimiser state kept."""
+"""PPO-clip for models of this process: one sample a turn or vote, optimiser state kept."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, load_model, save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from rla_adapters.native.batches import Batch, Pair, batches
 from rla_adapters.native.loss import clipped_surrogate, k3, mismatch_weights, sample_means
-from rla_adapters.tiny.forward import pack
-from rla_adapters.tiny.sampler import TinyChatModel
+from rla_adapters.native.model import TrainableModel
 from rla_envs.errors import ConfigError, ModelError, RunError
 from rla_envs.seeding import derive_seed
 from rla_envs.types import TrainingSample
@@ -86,7 +85,7 @@ class _Before:
 
 
 class NativeTrainer:
-    """PPO-clip with k3 KL on a tiny chat model (``rla_envs.types.Trainer``).
+    """PPO-clip with k3 KL on a chat model of this process (``rla_envs.types.Trainer``).
 
     An update recomputes the log-probabilities of all samples under the weights it starts from, then
     makes ``epochs`` passes in random minibatches; samples of one prompt (the votes on a step, the
@@ -105,13 +104,13 @@ class NativeTrainer:
     """
 
     def __init__(
-        self, model: TinyChatModel, config: PpoConfig | None = None, *, seed: int = 0
+        self, model: TrainableModel, config: PpoConfig | None = None, *, seed: int = 0
     ) -> None:
         self.config = config or PpoConfig()
         self.seed = seed
         self.updates = 0
         self._chat = model
-        self._parameters = dict(model.network.named_parameters())
+        self._parameters = model.parameters
         self._optimizer = torch.optim.AdamW(
             self._parameters.values(),
             lr=self.config.lr,
@@ -119,7 +118,7 @@ class NativeTrainer:
             weight_decay=self.config.weight_decay,
         )
 
-    def model(self) -> TinyChatModel:
+    def model(self) -> TrainableModel:
         """Return the chat model that samples from the current weights."""
         return self._chat
 
@@ -188,7 +187,7 @@ class NativeTrainer:
             state = json.loads((folder / "trainer.json").read_text(encoding="utf-8"))
             tensors = load_file(folder / "optimizer.safetensors")
             with self._chat.lock:
-                load_model(self._chat.network, folder / "model" / "model.safetensors")
+                self._chat.restore(folder / "model")
         except (OSError, ValueError, RuntimeError, SafetensorError) as error:
             raise RunError(f"cannot restore a trainer from {folder}: {error}") from error
         self._optimizer.state.clear()
@@ -205,9 +204,9 @@ class NativeTrainer:
         old, weights = torch.zeros(len(samples), longest), torch.ones(len(samples), longest)
         mismatch = entropy = 0.0
         with torch.no_grad():
-            packed = pack(self._chat.network, self._chat.rotation)
+            score = self._chat.scorer()
             for batch in batches(_pairs(samples), tokens=self.config.tokens):
-                logprobs, distribution = self._logprobs(batch, batch.logits(packed))
+                logprobs, distribution = self._logprobs(batch, score(batch))
                 width = logprobs.shape[1]
                 old[batch.index_R, :width] = logprobs
                 entropies = -(distribution.exp() * distribution).sum(dim=-1)
@@ -229,8 +228,7 @@ class NativeTrainer:
         chosen = [samples[i] for i in part.tolist()]
         self._optimizer.zero_grad(set_to_none=True)
         for batch in batches(_pairs(chosen), tokens=self.config.tokens):
-            packed = pack(self._chat.network, self._chat.rotation)
-            new, _ = self._logprobs(batch, batch.logits(packed))
+            new, _ = self._logprobs(batch, self._chat.scorer()(batch))
             places, width = part[batch.index_R], new.shape[1]
             old, weights = before.old[places, :width], before.weights[places, :width]
             gains = torch.tensor([chosen[i].advantage for i in batch.index_R.tolist()])

@@ -95,6 +95,7 @@ class ChatCodec:
                 f"tokenizer lacks the special tokens {missing}; make it with build_tokenizer()"
             )
         self.pad, self.bos, self.eos = (vocabulary[token] for token in (PAD, BOS, EOS))
+        self.stops = frozenset({self.eos})
         self._roles = {role: vocabulary[token] for role, token in ROLES.items()}
         self._backend = backend
         self._ids = lru_cache(maxsize=cache)(self._encode_text)
