@@ -86,7 +86,7 @@ def _settings(options: argparse.Namespace, rest: Sequence[str]) -> Any:
         tracking: Any = _extra("rla_envs.tracking")
         config = from_dict(TrainConfig, tracking.RunFolder.open(options.resume).config)
     else:
-        config = preset(options.preset or "demo")
+        config = preset(options.preset or "demo", domain=options.domain)
     given = {
         name: getattr(options, name)
         for name in ("arm", "tasks", "root")
@@ -153,14 +153,20 @@ def _play(options: argparse.Namespace) -> int:
 
 def _generate(options: argparse.Namespace) -> int:
     task_sets: Any = import_module("rla_task_sets")
-    games: Any = import_module("rla_task_sets.alfworld")
     tasks = task_sets.load(
-        "alfworld/generated",
+        f"{options.domain}/generated",
         n=options.n,
         seed=options.seed,
         split=options.split,
         size=options.size,
     )
+    if options.domain == "coding":
+        path = import_module("rla_task_sets.coding").write_problems(
+            tasks, options.out / f"{options.split}.jsonl"
+        )
+        print(f"{len(tasks)} problems in {path}")
+        return 0
+    games: Any = import_module("rla_task_sets.alfworld")
     games.write_games(tasks, options.out)
     print(f"{len(tasks)} games in {options.out / options.split}")
     return 0
@@ -219,10 +225,10 @@ def _parser() -> argparse.ArgumentParser:
         command.add_subparsers(title="commands", metavar="COMMAND", required=True),
         "generate",
         _generate,
-        "write games in the official folder layout",
+        "write games in the official folder layout, problems as JSON lines",
     )
-    command.add_argument("domain", choices=["alfworld"])
-    command.add_argument("--n", type=_positive, default=100, help="number of games (100)")
+    command.add_argument("domain", choices=["alfworld", "coding"])
+    command.add_argument("--n", type=_positive, default=100, help="number of tasks (100)")
     command.add_argument("--seed", type=int, default=0)
     command.add_argument("--size", choices=["small", "medium", "large"], default="medium")
     command.add_argument("--split", choices=SPLITS, default="train")
@@ -239,7 +245,7 @@ def _add_train(commands: Any) -> None:
         epilog="Every other setting has an option as well, e.g. --loop.rollout.tasks 16; "
         "`rla train alfworld --settings` lists them.",
     )
-    command.add_argument("domain", choices=["alfworld"], nargs="?", default="alfworld")
+    command.add_argument("domain", choices=["alfworld", "coding"], nargs="?", default="alfworld")
     command.add_argument(
         "--preset",
         choices=["demo", "full"],

@@ -11,7 +11,7 @@ from rla_envs.errors import ConfigError
 
 Config = TypeVar("Config")
 Arm = Literal["policy", "reward", "full", "random-rewrite"]
-Domain = Literal["alfworld"]
+Domain = Literal["alfworld", "coding"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +185,13 @@ class TrainConfig:
     """The loop itself."""
 
 
-def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -> TrainConfig:
+def preset(
+    name: Literal["demo", "full"],
+    *,
+    domain: Domain = "alfworld",
+    arm: Arm = "full",
+    seed: int = 0,
+) -> TrainConfig:
     """Return the settings of a named preset.
 
     "demo" shows every part at work on two cores in about ten minutes; "full" is for hours. Both
@@ -194,6 +200,10 @@ def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -
     Raises:
         ConfigError: no such preset.
     """
+    if name not in ("demo", "full"):
+        raise ConfigError(f"preset must be 'demo' or 'full', got {name!r}")
+    if domain == "coding":
+        return _coding_preset(name, arm, seed)
     credit = CreditConfig(step_baseline="group", vote_baseline="centred")
     if name == "demo":
         rollout = RolloutConfig(tasks=32, rollouts=2)
@@ -201,11 +211,38 @@ def preset(name: Literal["demo", "full"], *, arm: Arm = "full", seed: int = 0) -
             iterations=12, seed=seed, evaluate_every=4, rollout=rollout, credit=credit
         )
         return TrainConfig(arm=arm, train_tasks=192, window=2, loop=loop)
-    if name == "full":
-        rollout = RolloutConfig(tasks=32, rollouts=8, slots=128)
-        loop = LoopConfig(iterations=100, seed=seed, rollout=rollout, credit=credit)
-        return TrainConfig(arm=arm, train_tasks=256, loop=loop)
-    raise ConfigError(f"preset must be 'demo' or 'full', got {name!r}")
+    rollout = RolloutConfig(tasks=32, rollouts=8, slots=128)
+    loop = LoopConfig(iterations=100, seed=seed, rollout=rollout, credit=credit)
+    return TrainConfig(arm=arm, train_tasks=256, loop=loop)
+
+
+def _coding_preset(name: Literal["demo", "full"], arm: Arm, seed: int) -> TrainConfig:
+    demo = name == "demo"
+    rollout = RolloutConfig(
+        tasks=16 if demo else 32, rollouts=4 if demo else 8, max_steps=1, max_tokens=56
+    )
+    # Reference and mutants tell right tests from wrong ones whatever the policy's accuracy is.
+    credit = CreditConfig(step_baseline="group", vote_baseline="centred", judge_band=None)
+    loop = LoopConfig(
+        iterations=12 if demo else 100,
+        seed=seed,
+        votes=4 if demo else 8,
+        evaluate_every=4,
+        rollout=rollout,
+        credit=credit,
+    )
+    warm = WarmStartConfig(
+        policy_tasks=500, judge_tasks=500, policy_epochs=9, judge_epochs=3, minibatch=32
+    )
+    return TrainConfig(
+        domain="coding",
+        arm=arm,
+        train_tasks=96 if demo else 200,
+        panel_tasks=96,
+        warm_start=warm,
+        trainer=TrainerConfig(policy_lr=3e-4, judge_lr=3e-4),
+        loop=loop,
+    )
 
 
 def from_dict(kind: type[Config], data: Mapping[str, Any]) -> Config:

@@ -10,6 +10,7 @@ ENTRY_POINTS = MappingProxyType(
     {
         "rla/AlfWorld-v0": "rla_envs.alfworld.env:AlfWorldEnv",
         "rla/AlfWorld-Adaptive-v0": "rla_envs.adaptive:AdaptiveAlfWorldEnv",
+        "rla/Coding-v0": "rla_envs.coding.env:CodingEnv",
     }
 )
 """Registered id -> entry point."""

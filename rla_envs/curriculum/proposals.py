@@ -27,6 +27,10 @@ def domain_check(domain: str) -> Checks:
         from rla_task_sets.alfworld.rewrites import check_rewrite
 
         return check_rewrite
+    if domain == "coding":
+        from rla_task_sets.coding.rewrites import check_rewrite as check_problem
+
+        return check_problem
     raise ConfigError(f"domain {domain!r} has no static checks of its own; give check=")
 
 

@@ -12,6 +12,15 @@ from rla_envs.types import Task
 _LOADERS: Mapping[str, str] = {
     "alfworld/generated": "rla_task_sets.alfworld.generated:generate",
     "alfworld/official": "rla_task_sets.alfworld.official:load_official",
+    "coding/apps": "rla_task_sets.coding.contests:load_apps",
+    "coding/codecontests": "rla_task_sets.coding.contests:load_codecontests",
+    "coding/generated": "rla_task_sets.coding.generated:generate",
+    "coding/humaneval": "rla_task_sets.coding.functions:load_humaneval",
+    "coding/livebench": "rla_task_sets.coding.contests:load_livebench",
+    "coding/livecodebench": "rla_task_sets.coding.contests:load_livecodebench",
+    "coding/local": "rla_task_sets.coding.writing:load_problems",
+    "coding/mbpp": "rla_task_sets.coding.functions:load_mbpp",
+    "coding/quixbugs": "rla_task_sets.coding.functions:load_quixbugs",
     "osworld/generated": "rla_task_sets.osworld.generated:generate",
     "osworld/official": "rla_task_sets.osworld.official:load_official",
 }
@@ -30,7 +39,8 @@ def load(name: str, **options: Any) -> Sequence[Task]:
         name: One of ``names()``.
         **options: Those of the set: "alfworld/generated" takes n, seed, split, size and task_types
             (see ``alfworld.generate``), "alfworld/official" takes root and split (see
-            ``alfworld.OfficialTasks``).
+            ``alfworld.OfficialTasks``), "coding/generated" takes n, seed, split, size and kinds
+            (see ``coding.generated.generate``), the other coding sets take root and split.
 
     Raises:
         TaskUnavailable: there is no such set, or its data cannot be found.

@@ -15,7 +15,10 @@ from rla_envs.samples import Credit
 from rla_envs.tracking import Progress
 from rla_envs.types import ChatModel, Judge, Rewriter, Sampling, Task, Trajectory
 
-DOMAINS = {"alfworld": "rla_adapters.domains.alfworld:AlfWorld"}
+DOMAINS = {
+    "alfworld": "rla_adapters.domains.alfworld:AlfWorld",
+    "coding": "rla_adapters.domains.coding:Coding",
+}
 """Name of a domain -> where its class is; nothing is imported before it is asked for."""
 
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
-from queue import Empty, Queue
 from random import Random
 from shutil import rmtree
 
-import torch
 from rla_verifiers.alfworld import REASONS, step_reasons
 
-from rla_adapters import load_model
 from rla_adapters.domains import Models
-from rla_adapters.native.supervised import FitConfig, Row, fit
+from rla_adapters.domains.side_by_side import Fit, fit_side_by_side
+from rla_adapters.native.supervised import FitConfig, Row
 from rla_adapters.tiny.sampler import TinyChatModel
+from rla_adapters.tiny.words import alfworld_words
 from rla_envs.alfworld.engine import World, game_of
 from rla_envs.alfworld.engine.knowledge import explorer_action
 from rla_envs.alfworld.engine.planner import expert_actions
@@ -154,28 +149,19 @@ def judge_rows(trajectories: Sequence[Trajectory], *, label_noise: float, seed: 
     return [row for side in rows.values() for row in rng.sample(side, fewest)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
-    """What one of the two processes has to do; pickled."""
-
-    role: str
-    shape: str
-    rows: Sequence[Row]
-    config: FitConfig
-    folder: Path
-
-
 def _make(config: TrainConfig, tasks: Sequence[Task], folder: Path, progress: Progress) -> None:
-    """Fit both models side by side, a process and a thread each, and leave them in folder."""
+    """Fit both models and leave them in folder."""
     warm, seed = config.warm_start, derive_seed(config.loop.seed, "warm start")
     trajectories = demonstrations(
         tasks, noise=warm.noise, max_steps=config.loop.rollout.max_steps, seed=seed
     )
     judged = trajectories[: warm.judge_tasks]
     fits = [
-        _Fit(
+        Fit(
             role=role,
             shape=shape,
+            words=alfworld_words(),
+            context=CONTEXT,
             rows=rows,
             config=FitConfig(
                 lr=warm.lr, epochs=epochs, minibatch=warm.minibatch, seed=derive_seed(seed, role)
@@ -197,23 +183,7 @@ def _make(config: TrainConfig, tasks: Sequence[Task], folder: Path, progress: Pr
             ),
         )
     ]
-    spawn = get_context("spawn")
-    with spawn.Manager() as manager, ProcessPoolExecutor(len(fits), mp_context=spawn) as pool:
-        said = manager.Queue()
-        running = [pool.submit(_fit, fit, said) for fit in fits]
-        while not all(future.done() for future in running):
-            with suppress(Empty):
-                role, done, total = said.get(timeout=0.2)
-                progress.phase(f"warm start: {role}", done, total)
-        for future in running:
-            future.result()
-
-
-def _fit(job: _Fit, said: Queue[tuple[str, int, int]]) -> None:
-    torch.set_num_threads(1)
-    model = load_model(f"tiny:{job.shape}", seed=job.config.seed, context=CONTEXT)
-    fit(model, job.rows, job.config, on_step=lambda done, total: said.put((job.role, done, total)))
-    model.save(job.folder)
+    fit_side_by_side(fits, progress)
 
 
 def _first_commands(task: Task) -> list[str]:

@@ -1,0 +1,1 @@
+"""The coding domain: problems, submissions, and tests that models write."""
