@@ -1,13 +1,12 @@
-"""ALFWorld whose tasks follow the policy, as one environment."""
+"""Environments whose tasks follow the policy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import gymnasium
 
-from rla_envs.alfworld.env import AlfWorldEnv
 from rla_envs.errors import ConfigError
 from rla_envs.types import Group, Judge, Rewriter, Task
 from rla_envs.wrappers.adaptive_tasks import AdaptiveTasks, DrawnTask, TaskCurriculum
@@ -17,72 +16,43 @@ if TYPE_CHECKING:
     from rla_envs.curriculum import Curriculum
 
 
-class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
-    """ALFWorld under a curriculum: tasks that are too easy or too hard are rewritten and tried.
+class _Playable(Protocol):
+    """A domain's environment, as far as a curriculum needs it."""
 
-    Description:
-        ``rla/AlfWorld-v0`` inside the wrappers StepVotes (when there is a judge) and AdaptiveTasks.
-        Works by itself: the default curriculum starts from the given tasks, keeps its book in
-        memory, and gets its rewrites from the rule-based rewriter; no model is needed. A reset
-        with a seed makes everything that follows a function of the seed, so it starts the default
-        curriculum anew; seed once, or pass a ``curriculum``, which is left alone.
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """The tasks to start from."""
+        ...
 
-    Observation:
-        As ``rla/AlfWorld-v0``.
 
-    Action:
-        As ``rla/AlfWorld-v0``.
-
-    Info:
-        As ``rla/AlfWorld-v0``, and ``on_trial`` (bool): whether the task is a candidate whose
-        episodes only decide about it; with a judge also ``votes`` (tuple of Vote) after a step.
-
-    Reward:
-        As ``rla/AlfWorld-v0``; with a judge plus the mean vote of each step.
-
-    Termination:
-        As ``rla/AlfWorld-v0``.
-
-    Registered ids:
-        ``rla/AlfWorld-Adaptive-v0``.
-
-    Example:
-        >>> import gymnasium, rla_envs
-        >>> env = gymnasium.make("rla/AlfWorld-Adaptive-v0", max_steps=1)
-        >>> observation, info = env.reset(seed=0)
-        >>> env.step("look")[-1]["outcome"]
-        -1
-        >>> env.unwrapped.policy_version = 1  # after an update of the policy
-    """
-
-    metadata: dict[str, Any] = AlfWorldEnv.metadata
+class AdaptiveEnv(gymnasium.Env[str, str]):
+    """What the adaptive environments of all domains share: StepVotes and AdaptiveTasks inside."""
 
     def __init__(
         self,
-        tasks: Sequence[Task] | str | None = None,
+        inner: gymnasium.Env[str, str],
         *,
-        curriculum: TaskCurriculum | None = None,
-        rewriter: Rewriter | None = None,
-        judge: Judge | None = None,
-        votes: int = 3,
-        adapt_every: int = 8,
-        seed: int | None = None,
-        render_mode: str | None = None,
-        **alfworld: Any,
+        tasks: _Playable,
+        default_rewriter: Callable[[], Rewriter],
+        curriculum: TaskCurriculum | None,
+        rewriter: Rewriter | None,
+        judge: Judge | None,
+        votes: int,
+        adapt_every: int,
+        seed: int | None,
     ) -> None:
-        """Make the environment.
+        """Wrap inner.
 
         Args:
-            tasks: Root tasks, as for ``rla/AlfWorld-v0``.
-            curriculum: Draws tasks; a new one over ``tasks`` when None.
-            rewriter: Proposes rewrites to the new curriculum; rule-based when None.
-            judge: Votes on each step, adds the mean vote to the reward and gives the curriculum
-                the reasons of failures; None leaves outcomes alone.
+            inner: The domain's environment.
+            tasks: The same, as the source of root tasks.
+            default_rewriter: Makes the rewriter of the default curriculum.
+            curriculum: Draws tasks; a new one over the tasks when None.
+            rewriter: Proposes rewrites to the new curriculum; the default one when None.
+            judge: Votes on each step; None leaves outcomes alone.
             votes: m, votes a step.
             adapt_every: Episodes between two adaptations of the tasks.
-            seed: Seeds the default task set and, once, a reset without a seed.
-            render_mode: As for ``rla/AlfWorld-v0``.
-            **alfworld: The other arguments of AlfWorldEnv.
+            seed: Seeds, once, a reset without a seed.
 
         Raises:
             ConfigError: an argument is out of range, or a rewriter came with a curriculum, which
@@ -90,19 +60,19 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
         """
         if curriculum is not None and rewriter is not None:
             raise ConfigError("give the rewriter to the curriculum, or leave curriculum=None")
-        inner = AlfWorldEnv(tasks, seed=seed, render_mode=render_mode, **alfworld)
         self._first_seed = seed
         self._base = inner
-        env: gymnasium.Env[str, str] = inner
+        env = inner
         if judge is not None:
             env = StepVotes(env, judge, votes)
-        self._own = _OwnCurriculum(inner, rewriter) if curriculum is None else None
+        proposes = default_rewriter if rewriter is None else lambda: rewriter
+        self._own = _OwnCurriculum(tasks, proposes) if curriculum is None else None
         served = curriculum if self._own is None else self._own
         assert served is not None
         self._env = AdaptiveTasks(env, served, adapt_every=adapt_every)
         self.observation_space = inner.observation_space
         self.action_space = inner.action_space
-        self.render_mode = render_mode
+        self.render_mode = inner.render_mode
 
     @property
     def curriculum(self) -> TaskCurriculum:
@@ -121,7 +91,7 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode on the curriculum's next task; see AdaptiveTasks and AlfWorldEnv."""
+        """Start an episode on the curriculum's next task; see AdaptiveTasks."""
         if seed is None:
             seed, self._first_seed = self._first_seed, None
         super().reset(seed=seed)
@@ -132,13 +102,13 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Run one command; see AlfWorldEnv."""
+        """Take one step; see the domain's environment."""
         observation, reward, terminated, truncated, info = self._env.step(action)
         return observation, float(reward), terminated, truncated, info
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the transcript of the episode so far, or None without render_mode."""
-        return self._base.render()
+        return self._base.render()  # pyright: ignore[reportReturnType]
 
     def close(self) -> None:
         """End what the inner environments and the default curriculum started."""
@@ -150,17 +120,16 @@ class AdaptiveAlfWorldEnv(gymnasium.Env[str, str]):
 class _OwnCurriculum:
     """The default curriculum, built at the first draw, so that making an environment is cheap."""
 
-    def __init__(self, env: AlfWorldEnv, rewriter: Rewriter | None) -> None:
+    def __init__(self, env: _Playable, rewriter: Callable[[], Rewriter]) -> None:
         self._env, self._rewriter = env, rewriter
         self._built: Curriculum | None = None
 
     @property
     def curriculum(self) -> Curriculum:
         if self._built is None:
-            from rla_envs.alfworld.rewriting import RuleRewriter
             from rla_envs.curriculum import Curriculum
 
-            self._built = Curriculum(self._env.tasks, rewriter=self._rewriter or RuleRewriter())
+            self._built = Curriculum(self._env.tasks, rewriter=self._rewriter())
         return self._built
 
     def restart(self) -> None:

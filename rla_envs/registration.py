@@ -9,8 +9,9 @@ import gymnasium
 ENTRY_POINTS = MappingProxyType(
     {
         "rla/AlfWorld-v0": "rla_envs.alfworld.env:AlfWorldEnv",
-        "rla/AlfWorld-Adaptive-v0": "rla_envs.adaptive:AdaptiveAlfWorldEnv",
+        "rla/AlfWorld-Adaptive-v0": "rla_envs.alfworld.adaptive:AdaptiveAlfWorldEnv",
         "rla/Coding-v0": "rla_envs.coding.env:CodingEnv",
+        "rla/Coding-Adaptive-v0": "rla_envs.coding.adaptive:AdaptiveCodingEnv",
     }
 )
 """Registered id -> entry point."""

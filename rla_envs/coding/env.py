@@ -59,8 +59,9 @@ class CodingEnv(gymnasium.Env[str, str]):
         without one, 0 before.
 
     Termination:
-        Terminated when all tests pass; truncated after ``turns`` submissions without that. A
-        sandbox that fails raises SandboxError: such an episode has no outcome.
+        Terminated when all tests pass, or after ``turns`` submissions without that: how many there
+        are is a rule of the problem and no time limit, so nothing is ever truncated. A sandbox
+        that fails raises SandboxError: such an episode has no outcome.
 
     Registered ids:
         ``rla/Coding-v0``; ``rla/Coding-Adaptive-v0`` wraps it in AdaptiveTasks.
@@ -70,10 +71,10 @@ class CodingEnv(gymnasium.Env[str, str]):
         >>> env = gymnasium.make("rla/Coding-v0", turns=2)
         >>> observation, info = env.reset(seed=0)
         >>> reference = info["task"].payload["reference"]
-        >>> *_, reward, terminated, truncated, info = env.step("I do not know.")
+        >>> _, reward, terminated, _, info = env.step("I do not know.")
         >>> reward, info["feedback_reason"]
         (0.0, 'no code block in the reply')
-        >>> *_, reward, terminated, truncated, info = env.step(f"```python\n{reference}\n```")
+        >>> _, reward, terminated, _, info = env.step(f"```python\n{reference}\n```")
         >>> reward, terminated, info["pass_fraction"]
         (1.0, True, 1.0)
     """
@@ -211,19 +212,18 @@ class CodingEnv(gymnasium.Env[str, str]):
             raise
         self._turn += 1
         won = grade is not None and grade.right
-        truncated = not won and self._turn >= self.turns
-        self._over = won or truncated
+        self._over = won or self._turn >= self.turns
         observation, feedback = self._judged(program, grade, reason, won)
         info = self._info(feedback=feedback, reason=reason, grade=grade)
         reward = 0.0
         if self._over:
             outcome: Sign = 1 if won else -1
             reward = float(outcome)
-            info |= {"outcome": outcome, "stop_reason": "won" if won else "budget"}
+            info |= {"outcome": outcome, "stop_reason": "won" if won else "failed"}
         self._transcript.append(f"\n[{self._turn}] > {action.strip()}\n{feedback}")
         if reason is not None:
             self._transcript.append(f"    ({reason})")
-        return observation, reward, won, truncated, info
+        return observation, reward, self._over, False, info
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the transcript of the episode so far, or None without render_mode."""

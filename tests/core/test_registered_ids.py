@@ -5,6 +5,8 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import gymnasium
@@ -34,21 +36,67 @@ def fresh_python(code):
     return json.loads(done.stdout)
 
 
+def game_actions(info, i):
+    """Return one of the listed commands, the number of one, or nonsense."""
+    commands = info["admissible_commands"]
+    choice = (i * 7) % len(commands)
+    return (commands[choice], str(choice), "sing")[i % 3]
+
+
+def programs(info, i):
+    """Return one of two wrong programs, or nonsense."""
+    return ("```python\ndef f(x): return None\n```", "```\nf = 1\n```", "sing")[i % 3]
+
+
+@dataclass(frozen=True)
+class Play:
+    """How a domain is tested: actions, name of the budget, what a transcript says, how it ends."""
+
+    act: Callable[[dict, int], str]
+    budget: str
+    says: str
+    truncates: bool
+    several_turns: dict = field(default_factory=dict)
+
+
+DOMAINS = {
+    "AlfWorld": Play(act=game_actions, budget="max_steps", says="Your task is to", truncates=True),
+    "Coding": Play(
+        act=programs,
+        budget="turns",
+        says="Write a Python function",
+        # The number of submissions is a rule of the problem.
+        truncates=False,
+        several_turns={"turns": 12},
+    ),
+}
+
+
+def played(env_id):
+    return DOMAINS[env_id.split("/")[1].split("-")[0]]
+
+
+def make(env_id, *, budget=None, **kwargs):
+    """Make an environment in which an episode of several turns is possible."""
+    play = played(env_id)
+    turns = play.several_turns if budget is None else {play.budget: budget}
+    return gymnasium.make(env_id, **turns, **kwargs)
+
+
 def episode(env, seed, steps=12):
     """Return all that an episode of varied actions gives: listed ones, numbers, nonsense."""
+    play = played(env.spec.id)
     rows = [env.reset(seed=seed)]
     for i in range(steps):
-        commands = rows[-1][-1]["admissible_commands"]
-        choice = (i * 7) % len(commands)
-        action = (commands[choice], str(choice), "sing")[i % 3]
-        rows.append(env.step(action))
+        rows.append(env.step(play.act(rows[-1][-1], i)))
         if rows[-1][2] or rows[-1][3]:
             break
     return rows
 
 
-def test_both_alfworld_ids_are_registered():
-    assert {"rla/AlfWorld-v0", "rla/AlfWorld-Adaptive-v0"} <= set(rla_envs.registered_ids())
+def test_every_domain_has_a_plain_and_an_adaptive_id():
+    ids = {f"rla/{domain}{kind}-v0" for domain in DOMAINS for kind in ("", "-Adaptive")}
+    assert ids <= set(rla_envs.registered_ids())
     assert set(rla_envs.registered_ids()) <= set(gymnasium.registry)
 
 
@@ -96,7 +144,7 @@ def test_check_env_passes_without_a_warning(env_id, render_mode, recwarn):
 
 @every_id
 def test_an_episode_through_make_gives_no_warning(env_id, recwarn):
-    env = gymnasium.make(env_id)
+    env = make(env_id)
     episode(env, 0)
     env.close()
     assert [str(warning.message) for warning in recwarn] == []
@@ -104,7 +152,7 @@ def test_an_episode_through_make_gives_no_warning(env_id, recwarn):
 
 @every_id
 def test_spaces_are_unicode_text(env_id):
-    env = gymnasium.make(env_id)
+    env = make(env_id)
     assert isinstance(env.observation_space, Unicode)
     assert isinstance(env.action_space, Unicode)
     for observation, *_ in episode(env, 1):
@@ -114,7 +162,7 @@ def test_spaces_are_unicode_text(env_id):
 @every_id
 @pytest.mark.parametrize("view", ["full", "compact"])
 def test_the_seed_decides_everything(env_id, view):
-    env, other = (gymnasium.make(env_id, view=view) for _ in range(2))
+    env, other = (make(env_id, view=view) for _ in range(2))
     first = episode(env, 5)
     assert data_equivalence(first, episode(other, 5), exact=True)
     # The same environment, after another seed's episode.
@@ -134,25 +182,27 @@ def test_resets_without_a_seed_follow_from_the_last_one(env_id):
 
 @every_id
 def test_the_spec_survives_pickling_and_remakes_the_env(env_id):
-    env = gymnasium.make(env_id, max_steps=3, view="compact", seed=2)
+    env = make(env_id, budget=3, view="compact", seed=2)
     spec = pickle.loads(pickle.dumps(env.spec))
-    assert spec.kwargs == env.spec.kwargs == {"max_steps": 3, "view": "compact", "seed": 2}
+    budget = played(env_id).budget
+    assert spec.kwargs == env.spec.kwargs == {budget: 3, "view": "compact", "seed": 2}
     twin = gymnasium.make(spec)
     assert data_equivalence(episode(env, 1), episode(twin, 1), exact=True)
 
 
 @every_id
 def test_the_step_budget_is_ours_and_ends_with_an_outcome(env_id):
-    env = gymnasium.make(env_id, max_steps=2)
+    env = make(env_id, budget=2)
     assert env.spec.max_episode_steps is None
     *_, last = episode(env, 0)
-    assert last[1:4] == (-1.0, False, True)
+    truncates = played(env_id).truncates
+    assert last[1:4] == (-1.0, not truncates, truncates)
     assert last[4]["outcome"] == -1
 
 
 @every_id
 def test_info_carries_what_was_promised(env_id):
-    env = gymnasium.make(env_id, max_steps=3)
+    env = make(env_id, budget=3)
     rows = episode(env, 0)
     for row in rows:
         info = row[-1]
@@ -175,8 +225,8 @@ def test_closing_twice_is_fine(env_id):
 
 @every_id
 def test_render_is_a_transcript(env_id):
-    env = gymnasium.make(env_id, render_mode="ansi")
+    env = make(env_id, render_mode="ansi")
     episode(env, 0, steps=3)
     text = env.render()
-    assert "Your task is to" in text
+    assert played(env_id).says in text
     assert "[3] > sing" in text

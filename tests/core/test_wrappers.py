@@ -8,7 +8,7 @@ from importlib import import_module
 import gymnasium
 import pytest
 
-from rla_envs.adaptive import AdaptiveAlfWorldEnv
+from rla_envs.alfworld.adaptive import AdaptiveAlfWorldEnv
 from rla_envs.curriculum import Curriculum, CurriculumConfig
 from rla_envs.errors import ConfigError
 from rla_envs.judging import OracleJudge, ScriptedJudge
@@ -56,7 +56,9 @@ def by_word(step):
 @pytest.mark.parametrize(
     "module",
     [
-        "adaptive",
+        "alfworld.adaptive",
+        "coding.adaptive",
+        "coding.env",
         "alfworld.env",
         "spaces",
         "wrappers.adaptive_tasks",
