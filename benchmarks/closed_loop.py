@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/closed_loop.py [--seeds 8] [--arms ...] [--out docs/results/closed_loop]
 
-Every (arm, seed) is one run of `rla train alfworld` from the seed's own warm-started models, in a
-process with one thread, two side by side. A finished run leaves one JSON file of metrics in --out
+Every (arm, seed) is one run of `rla train alfworld` in a process with one thread, two side by side.
+Seeds s and s + 4 share their warm-started models: making these takes longer than a run. A finished run leaves one JSON file of metrics in --out
 and is skipped the next time, so that a sweep can be stopped and taken up again. No seed is dropped.
 """
 
@@ -31,6 +31,10 @@ METRICS = {
     "judge/process_accuracy": "judge: process accuracy",
     "judge/outcome_accuracy": "judge: outcome accuracy",
 }
+
+
+WARM_STARTS = 4
+"""Pairs of warm-started models; every one serves several seeds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +74,8 @@ def settings(variant: Variant, seed: int, iterations: int) -> TrainConfig:
         train_judge=variant.train_judge,
         credit=credit,
     )
-    return replace(config, loop=loop)
+    warm_start = replace(config.warm_start, seed=seed % WARM_STARTS)
+    return replace(config, loop=loop, warm_start=warm_start)
 
 
 def run_one(config: dict, run: Path, models: Path, result: Path) -> None:
@@ -94,7 +99,7 @@ def sweep(names: Sequence[str], seeds: int, iterations: int, out: Path, work: Pa
         if result.exists():
             return
         config = asdict(settings(VARIANTS[name], seed, iterations))
-        folders = [work / f"{name}-{seed}", work / f"models-{seed}", result]
+        folders = [work / f"{name}-{seed}", work / f"models-{seed % WARM_STARTS}", result]
         command = [sys.executable, __file__, "--one", json.dumps(config), *map(str, folders)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         print(f"{name}, seed {seed}: done", flush=True)
@@ -102,10 +107,9 @@ def sweep(names: Sequence[str], seeds: int, iterations: int, out: Path, work: Pa
     out.mkdir(parents=True, exist_ok=True)
     work.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(2) as pool:
-        # The first arm of a seed makes the models that the others start from.
-        list(pool.map(lambda seed: start(seed, names[0]), range(seeds)))
-        rest = [(seed, name) for seed in range(seeds) for name in names[1:]]
-        list(pool.map(lambda job: start(*job), rest))
+        # The first runs make the models that the others start from.
+        list(pool.map(lambda seed: start(seed, names[0]), range(min(seeds, WARM_STARTS))))
+        list(pool.map(lambda job: start(*job), [(s, n) for s in range(seeds) for n in names]))
 
 
 def curves(out: Path, name: str, metric: str, seeds: int) -> tuple[np.ndarray, np.ndarray]:

@@ -104,6 +104,8 @@ class WarmStartConfig:
     (docs/results.md).
     """
 
+    seed: int | None = None
+    """Of the models' first weights and of the demonstrations; None: the run's."""
     policy_model: str = "nano"
     """Shape of the policy: "nano", "micro" or "mini"."""
     judge_model: str = "nano"

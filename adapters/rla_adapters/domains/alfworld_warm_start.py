@@ -151,7 +151,8 @@ def judge_rows(trajectories: Sequence[Trajectory], *, label_noise: float, seed: 
 
 def _make(config: TrainConfig, tasks: Sequence[Task], folder: Path, progress: Progress) -> None:
     """Fit both models and leave them in folder."""
-    warm, seed = config.warm_start, derive_seed(config.loop.seed, "warm start")
+    warm = config.warm_start
+    seed = derive_seed(config.loop.seed if warm.seed is None else warm.seed, "warm start")
     trajectories = demonstrations(
         tasks, noise=warm.noise, max_steps=config.loop.rollout.max_steps, seed=seed
     )
