@@ -3,8 +3,9 @@
 Usage: python benchmarks/closed_loop.py [--seeds 8] [--arms ...] [--out docs/results/closed_loop]
 
 Every (arm, seed) is one run of `rla train alfworld` in a process with one thread, two side by side.
-Seeds s and s + 4 share their warm-started models: making these takes longer than a run. A finished run leaves one JSON file of metrics in --out
-and is skipped the next time, so that a sweep can be stopped and taken up again. No seed is dropped.
+Seeds s and s + 4 share their warm-started models: making these takes longer than a run. A finished
+run leaves one JSON file of metrics in --out and is skipped the next time, so that a sweep can be
+stopped and taken up again. No seed is dropped.
 """
 
 from __future__ import annotations
