@@ -1,0 +1,1 @@
+"""OSWorld: computer-use tasks on a real desktop, as Gymnasium environments."""
