@@ -9,10 +9,10 @@ export OMP_NUM_THREADS ?= 1
 demo: $(VENV)/.installed  ## Train policy, judge and tasks in a closed loop on ALFWorld; ends with a report.
 	$(BIN)/rla train alfworld --preset demo
 
-test: $(VENV)/.installed  ## All tests but those that need the real ALFWorld engine.
-	$(BIN)/python -m pytest -n 2 -m "not textworld"
+test: $(VENV)/.installed  ## All tests but those that need the real ALFWorld engine or Ray.
+	$(BIN)/python -m pytest -n 2 -m "not textworld and not ray"
 
-test-all: $(VENV)/.alfworld  ## All tests, the real ALFWorld engine included.
+test-all: $(VENV)/.alfworld  ## All tests, those with the real ALFWorld engine and Ray included.
 	$(BIN)/python -m pytest -n 2
 
 check: $(VENV)/.installed  ## Style, types, import directions.
@@ -41,7 +41,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # The wheel of fast-downward takes minutes to build; pip keeps it in its own cache for the next time.
 $(VENV)/.alfworld: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[train,dev,osworld,alfworld]"  # fast-downward's build looks for "python"
+		--editable ".[train,dev,osworld,alfworld,ray]"  # fast-downward's build looks for "python"
 	touch $@
 
 clean:

@@ -97,7 +97,8 @@ def _settings(options: argparse.Namespace, rest: Sequence[str]) -> Any:
         for name in ("seed", "iterations")
         if getattr(options, name) is not None
     }
-    config = replace(config, **given, loop=replace(config.loop, **loop))
+    ray = config.ray if options.ray is None else replace(config.ray, address=options.ray)
+    config = replace(config, **given, loop=replace(config.loop, **loop), ray=ray)
     return tyro.cli(TrainConfig, prog=f"rla train {config.domain}", args=list(rest), default=config)
 
 
@@ -263,6 +264,11 @@ def _add_train(commands: Any) -> None:
     )
     command.add_argument("--seed", type=int)
     command.add_argument("--iterations", type=_positive)
+    command.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="step environments in actors of this Ray cluster: local, auto or host:port",
+    )
     where = command.add_mutually_exclusive_group()
     where.add_argument(
         "--out", type=Path, metavar="RUN", help="run folder; default: a new one below runs/"

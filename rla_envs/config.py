@@ -153,6 +153,24 @@ class TrainerConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RayConfig:
+    """What runs as Ray actors, each on a CPU of its own; nothing without an address."""
+
+    address: str | None = None
+    """"local" starts Ray in this run, "auto" finds it on this machine; or "host:port"."""
+    workers: int = 2
+    """Actors that step the environments, in place of loop.rollout.workers."""
+    judges: int = 0
+    """Actors that hold a copy of the judge; 0: it votes in the trainer's process."""
+
+    def __post_init__(self) -> None:
+        if self.workers < 1 or self.judges < 0:
+            raise ConfigError(
+                f"need ray.workers >= 1 and ray.judges >= 0, got {self.workers} and {self.judges}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
     """Everything `rla train` needs, as it is written into the run folder."""
 
@@ -185,6 +203,8 @@ class TrainConfig:
     """How they are updated."""
     loop: LoopConfig = field(default_factory=LoopConfig)
     """The loop itself."""
+    ray: RayConfig = field(default_factory=RayConfig)
+    """What runs elsewhere; results do not depend on it."""
 
 
 def preset(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rla_adapters.tiny.sampler import TinyChatModel
     from rla_envs.types import ChatModel, Sampling
 
-__all__ = ["load_model", "load_trainer"]
+__all__ = ["load_model", "load_trainer", "needs"]
 
 
 def load_model(
@@ -38,12 +38,12 @@ def load_model(
         ConfigError: no such preset.
         TaskUnavailable: no model in that folder.
     """
-    sampler = _needs("rla_adapters.tiny.sampler", extra="train")
+    sampler = needs("rla_adapters.tiny.sampler", extra="train")
     if not spec.startswith("tiny:"):
         return sampler.TinyChatModel.load(Path(spec), sampling=sampling)
-    models = _needs("rla_adapters.tiny.model", extra="train")
-    tokenizers = _needs("rla_adapters.tiny.tokenizer", extra="train")
-    words = _needs("rla_adapters.tiny.words", extra="train")
+    models = needs("rla_adapters.tiny.model", extra="train")
+    tokenizers = needs("rla_adapters.tiny.tokenizer", extra="train")
+    words = needs("rla_adapters.tiny.words", extra="train")
     tokenizer = tokenizers.build_tokenizer(words.alfworld_words())
     network = models.new_model(tokenizer, spec.removeprefix("tiny:"), seed=seed, context=context)
     return sampler.TinyChatModel(network, tokenizer, sampling=sampling)
@@ -66,11 +66,16 @@ def load_trainer(
     """
     if spec != "native":
         raise ConfigError(f"trainer must be 'native', got {spec!r}")
-    trainer = _needs("rla_adapters.native.trainer", extra="train")
+    trainer = needs("rla_adapters.native.trainer", extra="train")
     return trainer.NativeTrainer(model, config, seed=seed)
 
 
-def _needs(module: str, *, extra: str) -> ModuleType:
+def needs(module: str, *, extra: str) -> ModuleType:
+    """Import a module of this package that only an extra makes importable.
+
+    Raises:
+        MissingExtra: a third-party package that it imports is not installed.
+    """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

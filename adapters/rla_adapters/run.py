@@ -6,11 +6,12 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import torch
 from transformers.utils.logging import disable_progress_bar
 
-from rla_adapters import load_trainer
+from rla_adapters import load_trainer, needs
 from rla_adapters.domains import Domain, Models, load_domain
 from rla_adapters.native.trainer import PpoConfig
 from rla_envs.config import TrainConfig, from_dict
@@ -37,7 +38,8 @@ def train(
     Killed at any moment and resumed, a run gives the same numbers as one that was left alone.
 
     Args:
-        config: The settings; on resume the stored ones must be equal, except for loop.iterations.
+        config: The settings; on resume the stored ones must be equal, except for loop.iterations
+            and ray.
         run: The run folder; new, unless resume.
         resume: Go on with an earlier run.
         progress: What to tell while it runs.
@@ -51,7 +53,7 @@ def train(
     _quiet_single_thread()
     if resume:
         folder = RunFolder.open(run)
-        checkpoint = folder.resume(asdict(config), may_differ=("loop.iterations",))
+        checkpoint = folder.resume(asdict(config), may_differ=("loop.iterations", "ray"))
     else:
         folder, checkpoint = RunFolder.create(run, asdict(config)), None
     with folder:
@@ -253,18 +255,21 @@ def _loop(
 ) -> Loop:
     judged = config.arm != "policy"
     sampling = _sampling(config)
+    judge, judge_trainer = models.judge, None
+    if judged and config.loop.train_judge:
+        judge_trainer = _trainer(models.judge, config, "judge")
+    if judged and config.ray.address is not None and config.ray.judges:
+        judge, judge_trainer = _join_ray(config).spread(
+            models.judge, judge_trainer, actors=config.ray.judges
+        )
     return Loop(
         config=config.loop,
         policy=_trainer(models.policy, config, "policy"),
         prompts=domain.prompts,
         pool=_pool(config, domain),
         curriculum=curriculum,
-        judge=domain.judge(models.judge, votes=config.loop.votes, sampling=sampling)
-        if judged
-        else None,
-        judge_trainer=_trainer(models.judge, config, "judge")
-        if judged and config.loop.train_judge
-        else None,
+        judge=domain.judge(judge, votes=config.loop.votes, sampling=sampling) if judged else None,
+        judge_trainer=judge_trainer,
         credit=domain.credit(),
         oracle=domain.step_labels,
         panels={
@@ -295,4 +300,14 @@ def _trainer(model: ChatModel, config: TrainConfig, role: str) -> Trainer:
 
 def _pool(config: TrainConfig, domain: Domain) -> EnvPool:
     rollout = config.loop.rollout
+    if config.ray.address is not None:
+        return _join_ray(config).RayPool(
+            domain.env_spec(), slots=rollout.slots, workers=config.ray.workers
+        )
     return make_pool(domain.env_spec(), slots=rollout.slots, workers=rollout.workers)
+
+
+def _join_ray(config: TrainConfig) -> Any:
+    ray_workers = needs("rla_adapters.ray_workers", extra="ray")
+    ray_workers.connect(config.ray.address, cpus=config.ray.workers + config.ray.judges)
+    return ray_workers

@@ -81,12 +81,25 @@ def make_pool(spec: EnvSpec, *, slots: int, workers: int) -> EnvPool:
     return ProcessPool(spec, slots=slots, workers=workers) if workers else LocalPool(spec, slots)
 
 
+def two_cohorts(slots: int) -> Sequence[Sequence[int]]:
+    """Return even and odd slots, without an empty cohort."""
+    return tuple(cohort for cohort in (range(0, slots, 2), range(1, slots, 2)) if len(cohort))
+
+
+def workers_of_slots(slots: int, workers: int) -> list[int]:
+    """Return [slots] the worker of each slot.
+
+    Consecutive pairs of slots share a worker, so that each cohort keeps every worker busy.
+    """
+    return [slot // 2 % workers for slot in range(slots)]
+
+
 class LocalPool:
     """All environments in this process: right when they cost less than a pipe."""
 
     def __init__(self, spec: EnvSpec, slots: int) -> None:
         self.cohorts: Sequence[Sequence[int]] = (range(slots),)
-        self._bench = _Bench(spec)
+        self._bench = Bench(spec)
         self._answers: dict[int, Answer] = {}
 
     def send(self, requests: Sequence[Request]) -> None:
@@ -121,15 +134,11 @@ class ProcessPool:
         self._spec = spec
         self._context = multiprocessing.get_context("spawn")
         self._restarts = restarts
-        self.cohorts: Sequence[Sequence[int]] = tuple(
-            cohort for cohort in (range(0, slots, 2), range(1, slots, 2)) if len(cohort)
-        )
-        # Consecutive pairs of slots share a worker, so that each cohort keeps every worker busy.
-        self._worker_of = [slot // 2 % workers for slot in range(slots)]
+        self.cohorts: Sequence[Sequence[int]] = two_cohorts(slots)
+        self._worker_of = workers_of_slots(slots, workers)
         self._workers = [self._start() for _ in range(workers)]
         self._waiting: dict[int, list[int]] = {worker: [] for worker in range(workers)}
         self._answers: dict[int, Answer] = {}
-        self._lost: set[int] = set()
 
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
@@ -142,11 +151,6 @@ class ProcessPool:
         """Hand requests to the workers."""
         batches: dict[int, list[Request]] = {}
         for request in requests:
-            if request.task is not None:
-                self._lost.discard(request.slot)
-            if request.slot in self._lost:
-                self._answers[request.slot] = Answer(slot=request.slot, error="worker died")
-                continue
             batches.setdefault(self._worker_of[request.slot], []).append(request)
         for worker, batch in batches.items():
             self._waiting[worker] += [request.slot for request in batch]
@@ -187,7 +191,6 @@ class ProcessPool:
         for slot in self._waiting[worker]:
             self._answers[slot] = Answer(slot=slot, error=f"worker died (exit code {code})")
         self._waiting[worker] = []
-        self._lost |= {slot for slot, w in enumerate(self._worker_of) if w == worker}
 
     @property
     def process_ids(self) -> list[int]:
@@ -212,14 +215,15 @@ class _Worker:
         self.process.join(timeout=5)
 
 
-class _Bench:
-    """The environments of one process."""
+class Bench:
+    """The environments of one process, made when their slot gets its first episode."""
 
     def __init__(self, spec: EnvSpec) -> None:
         self._spec = spec
         self._envs: dict[int, gym.Env[Any, Any]] = {}
 
     def run(self, request: Request) -> Answer:
+        """Answer a request; what goes wrong in an environment ends up in the answer."""
         try:
             return self._run(request)
         except Exception:
@@ -236,6 +240,8 @@ class _Bench:
                 seed=request.seed, options={"task": request.task}
             )
             return Answer(slot=slot, observation=observation, info=_portable(info))
+        if slot not in self._envs:
+            return Answer(slot=slot, error="the worker in which this episode ran has died")
         observation, _, terminated, truncated, info = self._envs[slot].step(request.action)
         return Answer(
             slot=slot,
@@ -246,6 +252,7 @@ class _Bench:
         )
 
     def close(self) -> None:
+        """Close all environments."""
         for env in self._envs.values():
             env.close()
         self._envs.clear()
@@ -257,7 +264,7 @@ def _portable(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _serve(pipe: multiprocessing.connection.Connection[Any, Any], spec: EnvSpec) -> None:
-    bench = _Bench(spec)
+    bench = Bench(spec)
     try:
         while True:
             requests: list[Request] = pipe.recv()

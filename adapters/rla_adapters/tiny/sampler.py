@@ -63,6 +63,11 @@ class TinyChatModel:
         self.lock = threading.RLock()
         self.rotation = rotation_table(model)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle weights, tokenizer and settings: the lock stays where it is."""
+        make = partial(TinyChatModel, sampling=self.sampling, rows=self.rows)
+        return make, (self.network, self.tokenizer)
+
     @classmethod
     def load(cls, folder: Path, *, sampling: Sampling | None = None) -> TinyChatModel:
         """Return the model in a Hugging Face folder written by ``save``."""
