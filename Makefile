@@ -35,13 +35,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,osworld]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,osworld,trl]"
 	touch $@
 
 # The wheel of fast-downward takes minutes to build; pip keeps it in its own cache for the next time.
 $(VENV)/.alfworld: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[train,dev,osworld,alfworld,ray]"  # fast-downward's build looks for "python"
+		--editable ".[train,dev,osworld,trl,alfworld,ray]"  # fast-downward's build looks for "python"
 	touch $@
 
 clean:

@@ -138,6 +138,8 @@ class WarmStartConfig:
 class TrainerConfig:
     """Learning rates and sizes of the updates."""
 
+    backend: Literal["native", "trl"] = "native"
+    """What computes them: the loop of this package, or TRL's trainer (docs/trainers.md)."""
     policy_lr: float = 2e-4
     """AdamW, constant."""
     judge_lr: float = 1e-4

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from rla_envs.errors import ConfigError, MissingExtra
 
 if TYPE_CHECKING:
-    from rla_adapters.native.trainer import NativeTrainer, PpoConfig
+    from rla_adapters.native.trainer import PpoConfig
     from rla_adapters.tiny.sampler import TinyChatModel
-    from rla_envs.types import ChatModel, Sampling
+    from rla_envs.types import ChatModel, Sampling, Trainer
 
 __all__ = ["load_model", "load_trainer", "needs"]
 
@@ -50,22 +50,33 @@ def load_model(
 
 
 def load_trainer(
-    spec: str, model: ChatModel, config: PpoConfig | None = None, *, seed: int = 0
-) -> NativeTrainer:
+    spec: str,
+    model: ChatModel,
+    config: PpoConfig | None = None,
+    *,
+    seed: int = 0,
+    name: str = "policy",
+) -> Trainer:
     """Return a trainer that shares the weights of model.
 
     Args:
-        spec: "native", the PPO loop of this package.
+        spec: "native", the PPO loop of this package, or "trl", TRL's trainer on the same samples
+            (more than one process, its loggers, every optimiser of transformers).
         model: Samples from the weights that the trainer changes.
         config: The trainer's settings; its defaults when None.
         seed: Of the order of samples.
+        name: Tells the trainers of a run apart when several processes train.
 
     Raises:
-        MissingExtra: torch is not installed.
-        ConfigError: no such trainer.
+        MissingExtra: torch or trl is not installed.
+        ConfigError: no such trainer, or a TRL that is not supported.
     """
+    if spec == "trl":
+        needs("rla_adapters.grpo.seam", extra="trl").require_trl()
+        backend = needs("rla_adapters.grpo.backend", extra="trl")
+        return backend.TrlTrainer(model, config, seed=seed, name=name)
     if spec != "native":
-        raise ConfigError(f"trainer must be 'native', got {spec!r}")
+        raise ConfigError(f"trainer must be 'native' or 'trl', got {spec!r}")
     trainer = needs("rla_adapters.native.trainer", extra="train")
     return trainer.NativeTrainer(model, config, seed=seed)
 

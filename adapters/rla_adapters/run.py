@@ -295,7 +295,8 @@ def _trainer(model: ChatModel, config: TrainConfig, role: str) -> Trainer:
         kl=settings.kl,
         temperature=config.loop.rollout.temperature,
     )
-    return load_trainer("native", model, ppo, seed=derive_seed(config.loop.seed, "trainer", role))
+    seed = derive_seed(config.loop.seed, "trainer", role)
+    return load_trainer(settings.backend, model, ppo, seed=seed, name=role)
 
 
 def _pool(config: TrainConfig, domain: Domain) -> EnvPool:

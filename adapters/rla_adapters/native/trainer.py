@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from rla_adapters.native.batches import Batch, Pair, batches
+from rla_adapters.native.checkpoint import load_trainer, save_trainer
 from rla_adapters.native.loss import clipped_surrogate, k3, mismatch_weights, sample_means
 from rla_adapters.native.model import TrainableModel
-from rla_envs.errors import ConfigError, ModelError, RunError
+from rla_adapters.native.updates import minibatches, select
+from rla_envs.errors import ConfigError, ModelError
 from rla_envs.seeding import derive_seed
 from rla_envs.types import TrainingSample
 
@@ -137,16 +136,14 @@ class NativeTrainer:
             ModelError: a gradient is not finite; the weights are those before the offending step.
         """
         limit = self.config.max_length or self._chat.context
-        fitting = [s for s in samples if _length(s) <= limit]
-        kept = [sample for sample in fitting if sample.advantage != 0]
+        selected = select(samples, limit)
+        kept = selected.kept
         totals = _Totals()
         with self._chat.lock:
             before = self._before(kept)
             generator = torch.Generator().manual_seed(derive_seed(self.seed, "order", self.updates))
             for _ in range(self.config.epochs if kept else 0):
-                for part in _shuffled(kept, generator).tensor_split(
-                    ceil(len(kept) / self.config.minibatch)
-                ):
+                for part in minibatches(kept, generator, ceil(len(kept) / self.config.minibatch)):
                     self._step(kept, before, part, totals)
             self.updates += 1
         return {
@@ -157,25 +154,15 @@ class NativeTrainer:
             "grad_norm": totals.grad_norm / max(1, totals.steps),
             "ratio_max": totals.ratio_max,
             "logprob_mismatch": before.mismatch,
-            "samples": float(len(samples)),
-            "trained": float(len(kept)),
-            "dropped_overlong": float(len(samples) - len(fitting)),
-            "skipped_zero": float(len(fitting) - len(kept)),
+            **selected.counts,
             "optimizer_steps": float(totals.steps),
             "tokens": float(totals.tokens),
         }
 
     def save(self, folder: Path) -> None:
         """Write model, optimiser's tensors (safetensors), the counters (JSON); no pickle."""
-        self._chat.save(folder / "model")
-        tensors = {
-            f"{name}/{key}": value
-            for name, parameter in self._parameters.items()
-            for key, value in self._optimizer.state[parameter].items()
-        }
-        save_file(tensors, folder / "optimizer.safetensors")
         state = {"seed": self.seed, "updates": self.updates, "config": asdict(self.config)}
-        (folder / "trainer.json").write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+        save_trainer(folder, self._chat, self._optimizer, state)
 
     def load(self, folder: Path) -> None:
         """Restore weights, optimiser state and counters in place; this trainer's settings stay.
@@ -183,19 +170,7 @@ class NativeTrainer:
         Raises:
             RunError: a file is missing, or belongs to a model of another shape.
         """
-        try:
-            state = json.loads((folder / "trainer.json").read_text(encoding="utf-8"))
-            tensors = load_file(folder / "optimizer.safetensors")
-            with self._chat.lock:
-                self._chat.restore(folder / "model")
-        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-            raise RunError(f"cannot restore a trainer from {folder}: {error}") from error
-        self._optimizer.state.clear()
-        for key, value in tensors.items():
-            name, field = key.rsplit("/", 1)
-            if name not in self._parameters:
-                raise RunError(f"{folder} has optimiser state of {name!r}, which this model lacks")
-            self._optimizer.state[self._parameters[name]][field] = value
+        state = load_trainer(folder, self._chat, self._optimizer)
         self.seed, self.updates = int(state["seed"]), int(state["updates"])
 
     def _before(self, samples: Sequence[TrainingSample]) -> _Before:
@@ -276,28 +251,3 @@ class NativeTrainer:
 
 def _pairs(samples: Sequence[TrainingSample]) -> list[Pair]:
     return [(sample.prompt_ids, sample.token_ids) for sample in samples]
-
-
-def _shuffled(samples: Sequence[TrainingSample], generator: torch.Generator) -> Tensor:
-    """Return indices of samples: prompts in random order, samples of one prompt side by side."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for i, sample in enumerate(samples):
-        groups.setdefault(sample.prompt_ids, []).append(i)
-    members = list(groups.values())
-    order = torch.randperm(len(members), generator=generator).tolist()
-    return torch.tensor([i for place in order for i in members[place]])
-
-
-def _length(sample: TrainingSample) -> int:
-    """Return prompt and reply length together, after checking that the sample can be trained on."""
-    if not sample.prompt_ids or not sample.token_ids:
-        raise ConfigError(
-            f"a {sample.source} sample needs prompt and reply tokens, got "
-            f"{len(sample.prompt_ids)} and {len(sample.token_ids)}"
-        )
-    if sample.logprobs and len(sample.logprobs) != len(sample.token_ids):
-        raise ConfigError(
-            f"a {sample.source} sample has {len(sample.logprobs)} log-probabilities for "
-            f"{len(sample.token_ids)} tokens"
-        )
-    return len(sample.prompt_ids) + len(sample.token_ids)
