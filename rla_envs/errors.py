@@ -29,6 +29,10 @@ class ModelError(RlaError, RuntimeError):
     """A chat model failed, and not by the agent's fault: dead server, wrong reply, no memory."""
 
 
+class DesktopError(RlaError, RuntimeError):
+    """A desktop failed, and not by the agent's fault: it died, hung, or could not be started."""
+
+
 class VerifierError(RlaError, RuntimeError):
     """A verifier cannot say whether a task was solved; the sample is masked, it is not a 0."""
 

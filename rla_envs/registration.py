@@ -12,6 +12,8 @@ ENTRY_POINTS = MappingProxyType(
         "rla/AlfWorld-Adaptive-v0": "rla_envs.alfworld.adaptive:AdaptiveAlfWorldEnv",
         "rla/Coding-v0": "rla_envs.coding.env:CodingEnv",
         "rla/Coding-Adaptive-v0": "rla_envs.coding.adaptive:AdaptiveCodingEnv",
+        "rla/OSWorld-v0": "rla_envs.osworld.env:OSWorldEnv",
+        "rla/OSWorld-Adaptive-v0": "rla_envs.osworld.adaptive:AdaptiveOSWorldEnv",
     }
 )
 """Registered id -> entry point."""

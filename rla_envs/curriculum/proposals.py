@@ -31,6 +31,10 @@ def domain_check(domain: str) -> Checks:
         from rla_task_sets.coding.rewrites import check_rewrite as check_problem
 
         return check_problem
+    if domain == "osworld":
+        from rla_task_sets.osworld.rewrites import check_rewrite as check_desktop_task
+
+        return check_desktop_task
     raise ConfigError(f"domain {domain!r} has no static checks of its own; give check=")
 
 

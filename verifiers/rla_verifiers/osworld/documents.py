@@ -123,6 +123,15 @@ def is_first_line_centered(result: GuestFile | None) -> float:
     return float(document.paragraphs[0].paragraph_format.alignment == 1)
 
 
+def check_paragraphs(result: GuestFile | None, rules: Mapping[str, Sequence[str]]) -> float:
+    """Return 1 iff the paragraphs' text is rules["expected"], empty ones aside."""
+    document = _document(result)
+    if document is None:
+        return 0.0
+    texts = [p.text.strip() for p in document.paragraphs if p.text.strip()]
+    return float(texts == list(rules["expected"]))
+
+
 def check_paragraph(result: GuestFile | None, rules: Mapping[str, Any]) -> float:
     """Return 1 iff the paragraph with text rules["text"] has the named properties.
 

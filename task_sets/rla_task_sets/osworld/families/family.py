@@ -61,6 +61,10 @@ class Family(Protocol):
         """Return parameters, JSON-serialisable; those of valid_unseen use words of their own."""
         ...
 
+    def about(self, params: Params) -> str:
+        """Return what the task is about, which no rewrite may change."""
+        ...
+
     def plan(self, params: Params) -> Plan:
         """Return the task that params describe.
 

@@ -40,6 +40,10 @@ class Folders:
             "windows": 0,
         }
 
+    def about(self, params: Params) -> str:
+        """Return the first operation."""
+        return str(params["operations"][0])
+
     def plan(self, params: Params) -> Plan:
         """Return the task; every operation is one sub-goal, named by what must be there."""
         folder = folder_path(params["depth"], params["folders"])

@@ -64,6 +64,10 @@ class Spreadsheet:
             "extra_columns": pick(rng, TOPICS, split, 2),
         }
 
+    def about(self, params: Params) -> str:
+        """Return the operation."""
+        return str(params["operation"])
+
     def plan(self, params: Params) -> Plan:
         """Return the task; each formula is one sub-goal."""
         values: list[int] = list(params["values"])

@@ -43,6 +43,10 @@ class Terminal:
             "windows": 0,
         }
 
+    def about(self, params: Params) -> str:
+        """Return the operation."""
+        return str(params["operation"])
+
     def plan(self, params: Params) -> Plan:
         """Return the task; the answer's file is its only sub-goal."""
         folder = folder_path(params["depth"], params["folders"])

@@ -45,6 +45,10 @@ class TextEdit:
             "windows": 0,
         }
 
+    def about(self, params: Params) -> str:
+        """Return the first change."""
+        return str(params["changes"][0][0])
+
     def plan(self, params: Params) -> Plan:
         """Return the task; every change is one sub-goal."""
         path = f"{folder_path(params['depth'], params['folders'])}/{params['file']}"
