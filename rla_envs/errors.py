@@ -47,7 +47,3 @@ class RunError(RlaError, RuntimeError):
 
 class SandboxError(RlaError, RuntimeError):
     """The sandbox itself failed: missing tool, dead daemon, broken cell. Never a verdict."""
-
-
-class DesktopError(RlaError, RuntimeError):
-    """A desktop failed, and not by the agent's fault: it died, hung, or could not be started."""

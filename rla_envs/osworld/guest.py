@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -12,7 +11,7 @@ from rla_task_sets.osworld.assets import Assets, needed
 
 from rla_envs.errors import DesktopError
 from rla_envs.osworld.actions import NotUnderstood, parse
-from rla_envs.osworld.desktop import Desktop
+from rla_envs.osworld.desktop import Desktop, Node
 from rla_envs.osworld.view import Element, telling
 from rla_envs.types import Task
 
@@ -143,7 +142,7 @@ class DesktopGuest:
         self.desktop.close()
 
 
-def _element(node: dict[str, Any]) -> Element:
+def _element(node: Node) -> Element:
     x, y, width, height = node["box"]
     return Element(
         role=node["role"],
