@@ -95,6 +95,11 @@ class Cell(Protocol):
         """Start a job. Raises CellDied."""
         ...
 
+    @property
+    def process_id(self) -> int:
+        """Process id, outside, of the cell's first process."""
+        ...
+
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when the job is done."""
         ...

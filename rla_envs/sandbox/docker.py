@@ -12,6 +12,7 @@ import platform
 import selectors
 import socket
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,11 @@ class DockerCell:
         except OSError:
             raise CellDied("the container hung up") from None
 
+    @property
+    def process_id(self) -> int:
+        """Process id, on the daemon's machine, of the container's first process."""
+        return int(self._api.inspect_container(self._id)["State"]["Pid"])
+
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when the job is done."""
         return self._socket.fileno()
@@ -247,12 +253,17 @@ def remove_orphans(client: Any) -> int:
 
 
 def _remove(api: Any, container: str) -> None:
+    """Remove a container, which may be removing itself because its input was closed."""
     from docker.errors import APIError, NotFound
 
-    try:
-        api.remove_container(container, force=True)
-    except NotFound:
-        return
-    except APIError as error:
-        if "already in progress" not in str(error):
-            raise SandboxError(f"container {container[:12]} cannot be removed: {error}") from error
+    problem: APIError | None = None
+    for _ in range(50):
+        try:
+            api.remove_container(container, force=True)
+            return
+        except NotFound:
+            return
+        except APIError as error:
+            problem = error
+            time.sleep(0.1)
+    raise SandboxError(f"container {container[:12]} cannot be removed: {problem}")

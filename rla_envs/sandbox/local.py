@@ -16,7 +16,7 @@ from rla_envs.errors import ConfigError, SandboxError
 from rla_envs.sandbox import bubblewrap
 from rla_envs.sandbox.bundle import cell_source
 from rla_envs.sandbox.cell import PRELOAD, Cell, CellDied, Job, Outcome, read_header, read_outcome
-from rla_envs.sandbox.cgroups import Group, make_group
+from rla_envs.sandbox.cgroups import Group, make_group, remove_leftovers
 from rla_envs.sandbox.scheduling import PooledSandbox
 from rla_envs.sandbox.types import Isolation
 
@@ -45,6 +45,7 @@ class LocalSandbox(PooledSandbox):
                 "use DockerSandbox on such a host"
             )
         self.isolation = isolation
+        remove_leftovers()
 
     def start_cell(self) -> Cell:
         """Start a zygote in a cell of its own."""
@@ -125,6 +126,11 @@ class LocalCell:
                 data = data[os.write(self._write_fd, data) :]
         except BrokenPipeError:
             raise CellDied("the cell hung up") from None
+
+    @property
+    def process_id(self) -> int:
+        """Process id, on this machine, of the cell's first process."""
+        return self._process.pid
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when the job is done."""

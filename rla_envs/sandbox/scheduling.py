@@ -67,6 +67,11 @@ class PooledSandbox(ABC):
     def start_cell(self) -> Cell:
         """Start a cell. Raises SandboxError that says what to install or enable."""
 
+    @property
+    def process_ids(self) -> list[int]:
+        """Process ids, outside, of the first processes of all running cells."""
+        return [slot.cell.process_id for slot in self._slots if slot.cell is not None]
+
     def warm_up(self) -> None:
         """Start all cells that are not in use now."""
         slots = self._take(len(self._slots))
