@@ -10,7 +10,7 @@ demo: $(VENV)/.installed  ## Train policy, judge and tasks in a closed loop on A
 	$(BIN)/rla train alfworld --preset demo
 
 test: $(VENV)/.installed  ## All tests but those that need the real ALFWorld engine or Ray.
-	$(BIN)/python -m pytest -n 2 -m "not textworld and not ray"
+	$(BIN)/python -m pytest -n 2 -m "not textworld and not ray and not docker"
 
 test-all: $(VENV)/.alfworld  ## All tests, those with the real ALFWorld engine and Ray included.
 	$(BIN)/python -m pytest -n 2
@@ -35,13 +35,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,osworld,trl]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,docker,osworld,trl]"
 	touch $@
 
 # The wheel of fast-downward takes minutes to build; pip keeps it in its own cache for the next time.
 $(VENV)/.alfworld: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[train,dev,osworld,trl,alfworld,ray]"  # fast-downward's build looks for "python"
+		--editable ".[train,dev,docker,osworld,trl,alfworld,ray]"  # fast-downward's build looks for "python"
 	touch $@
 
 clean:

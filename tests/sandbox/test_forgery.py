@@ -188,7 +188,7 @@ LEAKS = {
     "except OSError:\n    pass\nprint(found)",
     "ipc": "import ctypes\nprint(ctypes.CDLL(None).shmget(4711, 4096, 0) >= 0)",
     "modules": "import json, math\nprint(hasattr(json, 'left') or math.pi == 3)",
-    "processes": "import os\nfound = False\nfor pid in range(2, 400):\n    try:\n        os.kill(pid, 0)\n        found = True\n"
+    "processes": "import os\nfound = False\nfor pid in {*range(2, 400)} - {os.getpid()}:\n    try:\n        os.kill(pid, 0)\n        found = True\n"
     "    except ProcessLookupError:\n        pass\n    except PermissionError:\n        pass\nprint(found)",
     "environment": "import os, sys\nprint('LEFT' in os.environ or '/left' in sys.path or os.getcwd() != '/tmp')",
 }

@@ -291,8 +291,9 @@ def _empty(path: str) -> None:
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.path)
                 continue
+            os.chmod(entry.path, 0o700)
             for folder, names, _ in os.walk(entry.path):
-                for inner in (folder, *(os.path.join(folder, name) for name in names)):
+                for inner in (os.path.join(folder, name) for name in names):
                     if not os.path.islink(inner):
                         os.chmod(inner, 0o700)
             shutil.rmtree(entry.path, ignore_errors=True)

@@ -7,6 +7,8 @@ nothing of earlier ones.
 
 from __future__ import annotations
 
+import _sitebuiltins
+import builtins
 import contextlib
 import fcntl
 import gc
@@ -226,6 +228,9 @@ def main() -> None:
     os.dup2(null, 1)
     sys.path[:] = [path for path in sys.path if path]
     sys.argv = [""]
+    # The zygote starts without "site" and so without the two names that solutions end with.
+    builtins.exit = _sitebuiltins.Quitter("exit", "Ctrl-D")
+    builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D")
     for name in config["preload"]:
         __import__(name)
     cell = isolation.make(config)
