@@ -7,6 +7,7 @@ import time
 
 from Xlib import XK, X, Xatom, display
 from Xlib.ext import xtest
+from Xlib.protocol import event
 
 MAX_BORROWED = 40
 _SHIFT = XK.string_to_keysym("Shift_L")
@@ -23,7 +24,10 @@ class Screen:
     def __init__(self, frame_file):
         self.display = display.Display()
         self.root = self.display.screen().root
-        self.root.change_attributes(event_mask=X.PropertyChangeMask)
+        self.root.change_attributes(event_mask=X.PropertyChangeMask | X.SubstructureNotifyMask)
+        self._protocols = self.display.intern_atom("WM_PROTOCOLS")
+        self._ping = self.display.intern_atom("_NET_WM_PING")
+        self._colour = None
         self._listed = self.display.intern_atom("_NET_CLIENT_LIST")
         self._type = self.display.intern_atom("_NET_WM_WINDOW_TYPE")
         self._splash = self.display.intern_atom("_NET_WM_WINDOW_TYPE_SPLASH")
@@ -149,17 +153,71 @@ class Screen:
 
     def await_change(self, seconds):
         """Wait until the list of windows changes, but no longer than that."""
+        self._await(lambda got: got.type == X.PropertyNotify and got.atom == self._listed, seconds)
+
+    def _await(self, wanted, seconds):
+        """Return whether a wanted event came in time."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if not self.display.pending_events():
                 select.select([self.display.fileno()], [], [], left)
             while self.display.pending_events():
-                event = self.display.next_event()
-                if event.type == X.PropertyNotify and event.atom == self._listed:
-                    return
+                if wanted(self.display.next_event()):
+                    return True
+        return False
+
+    def answers(self, number, seconds):
+        """Return whether a window's application takes events, or cannot be asked.
+
+        The answer to a ping comes from the application's own event loop, after all input that was
+        sent before.
+        """
+        window = self.display.create_resource_object("window", number)
+        try:
+            if self._ping not in (window.get_wm_protocols() or ()):
+                return True
+            asked = int(time.monotonic() * 1000) & 0x7FFFFFFF
+            message = event.ClientMessage(
+                window=window,
+                client_type=self._protocols,
+                data=(32, [self._ping, asked, number, 0, 0]),
+            )
+            window.send_event(message, event_mask=X.NoEventMask)
+            self.display.sync()
+        except Exception:  # It was closed in between.
+            return True
+        return self._await(
+            lambda got: (
+                got.type == X.ClientMessage
+                and got.client_type == self._protocols
+                and list(got.data[1][:2]) == [self._ping, asked]
+            ),
+            seconds,
+        )
+
+    def painted(self, number):
+        """Return whether a window has drawn itself: what has not shows the empty desktop."""
+        try:
+            window = self.display.create_resource_object("window", number)
+            size = window.get_geometry()
+            corner = window.translate_coords(self.root, 0, 0)
+        except Exception:  # It was closed in between.
+            return True
+        width, height, line, data = self.pixels()
+        empty = places = 0
+        for row in range(1, 24):
+            for column in range(1, 24):
+                x = -corner.x + size.width * column // 24
+                y = -corner.y + size.height * row // 24
+                if 0 <= x < width and 0 <= y < height:
+                    start = y * line + 4 * x
+                    places += 1
+                    empty += data[start : start + 3] == self._colour
+        return empty <= places / 2
 
     def paint(self, colour):
         """Give the empty desktop one colour."""
+        self._colour = colour.to_bytes(3, "little")
         self.root.change_attributes(background_pixel=colour)
         self.root.clear_area()
         self.display.sync()

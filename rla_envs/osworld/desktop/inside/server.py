@@ -100,9 +100,8 @@ class Desk:
         self.launched = [p for p in self.launched if p.poll() is None] + [process]
         end, resting = time.monotonic() + LAUNCH_LIMIT, None
         while time.monotonic() < end:
-            if set(self.screen.windows()) - before:
-                # A title comes long before the tool bars; an application that has drawn them rests.
-                self.rest.settle(READY_LIMIT)
+            if new := set(self.screen.windows()) - before:
+                self.await_ready(new)
                 return True
             if not self.rest.settle(0.5):
                 resting = None
@@ -112,6 +111,21 @@ class Desk:
                     return False
             self.screen.await_change(0.1)
         return False
+
+    def await_ready(self, windows):
+        """Wait until windows have drawn themselves, take events, and their applications rest.
+
+        A window and its title come long before its content, and applications sleep in between.
+        """
+        end = time.monotonic() + READY_LIMIT
+        while time.monotonic() < end:
+            self.rest.settle(end - time.monotonic())
+            if not all(map(self.screen.painted, windows)):
+                time.sleep(0.1)
+                continue
+            if all(self.screen.answers(window, 5.0) for window in windows):
+                self.rest.settle(end - time.monotonic())
+                return
 
     def reset(self):
         """End what was started and bring files, keys and pointer into their first state."""
