@@ -8,6 +8,8 @@ PAUSE = 0.025
 """Seconds between two looks."""
 CALM = 12
 """Looks in a row that must find everybody asleep."""
+FILM = 10.0
+"""Seconds of work without a rest that mark a process as one that never rests."""
 RESTLESS_LIMIT = 1.5
 """Seconds to wait when only those run that never rested before, such as a film."""
 
@@ -63,7 +65,8 @@ class Rest:
             if spent > min(limit, RESTLESS_LIMIT) and active and active <= self._restless:
                 return False
             if spent > limit:
-                self._restless |= {pid for pid, times in seen.items() if times > looks / 2}
+                if limit >= FILM:
+                    self._restless |= {pid for pid, times in seen.items() if times > looks / 2}
                 return False
 
 

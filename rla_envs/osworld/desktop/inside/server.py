@@ -101,8 +101,10 @@ class Desk:
         end, resting = time.monotonic() + LAUNCH_LIMIT, None
         while time.monotonic() < end:
             if new := set(self.screen.windows()) - before:
-                self.await_ready(new)
-                return True
+                if self.ready(new, before):
+                    return True
+                self.screen.await_change(0.1)
+                continue
             if not self.rest.settle(0.5):
                 resting = None
             else:
@@ -112,20 +114,19 @@ class Desk:
             self.screen.await_change(0.1)
         return False
 
-    def await_ready(self, windows):
-        """Wait until windows have drawn themselves, take events, and their applications rest.
+    def ready(self, windows, before):
+        """Return whether windows have drawn themselves, take events, and nobody works any more.
 
-        A window and its title come long before its content, and applications sleep in between.
+        A window and its title come long before its content, applications sleep in between, and the
+        first window may be a splash screen that goes again.
         """
-        end = time.monotonic() + READY_LIMIT
-        while time.monotonic() < end:
-            self.rest.settle(end - time.monotonic())
-            if not all(map(self.screen.painted, windows)):
-                time.sleep(0.1)
-                continue
-            if all(self.screen.answers(window, 5.0) for window in windows):
-                self.rest.settle(end - time.monotonic())
-                return
+        self.rest.settle(READY_LIMIT)
+        if not all(map(self.screen.painted, windows)):
+            return False
+        if not all(self.screen.answers(window, 5.0) for window in windows):
+            return False
+        self.rest.settle(READY_LIMIT)
+        return set(self.screen.windows()) - before == windows
 
     def reset(self):
         """End what was started and bring files, keys and pointer into their first state."""

@@ -112,7 +112,7 @@ def _active():
 
 def main(nodes, seconds):
     """Print the tree."""
-    Atspi.set_timeout(1000, 3000)
+    Atspi.set_timeout(int(seconds * 1000), 5000)
     walk, window = Walk(nodes, seconds), _active()
     print(json.dumps({"title": (window.get_name() or "") if window else ""}), flush=True)
     if window:
