@@ -19,6 +19,8 @@ NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 def cluster() -> Iterator[Any]:
     """Return a cluster that this process has joined."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # A busy machine takes longer to start a node than Ray waits by itself.
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
     import ray
     from ray.cluster_utils import Cluster
     from rla_adapters.ray_workers import connect
