@@ -170,15 +170,15 @@ def table(services: Services) -> list[Iteration]:
 def main() -> None:
     """Measure or simulate."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("measure", "simulate"))
+    parser.add_argument("what", nargs="?", choices=("measure", "simulate"), help="default: both")
     what = parser.parse_args().what
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    if what == "measure":
+    if what != "simulate":
         stored["cpu_ms"] = measure()
         stored["cores"], stored["load"] = os.cpu_count(), os.getloadavg()[0]
         for name, value in stored["cpu_ms"].items():
             print(f"{name:16} {value:8.3f}")
-    else:
+    if what != "measure":
         if "cpu_ms" not in stored:
             raise SystemExit("no service times yet: run `python benchmarks/scaling.py measure`")
         names = ("env_step", "collector_step", "message_step", "judge_step", "sandbox_test")
