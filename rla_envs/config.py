@@ -242,11 +242,12 @@ def preset(
 
 def _coding_preset(name: Literal["demo", "full"], arm: Arm, seed: int) -> TrainConfig:
     demo = name == "demo"
-    rollout = RolloutConfig(
-        tasks=16 if demo else 32, rollouts=4 if demo else 8, max_steps=1, max_tokens=56
+    rollout = RolloutConfig(tasks=16 if demo else 32, rollouts=8, max_steps=1, max_tokens=56)
+    # Shares of passed tests differ by chance where no program is right. Reference and mutants tell
+    # right tests from wrong ones whatever the policy's accuracy is.
+    credit = CreditConfig(
+        step_baseline="group", vote_baseline="centred", policy_band=(0.1, 0.9), judge_band=None
     )
-    # Reference and mutants tell right tests from wrong ones whatever the policy's accuracy is.
-    credit = CreditConfig(step_baseline="group", vote_baseline="centred", judge_band=None)
     loop = LoopConfig(
         iterations=12 if demo else 100,
         seed=seed,
@@ -255,14 +256,13 @@ def _coding_preset(name: Literal["demo", "full"], arm: Arm, seed: int) -> TrainC
         rollout=rollout,
         credit=credit,
     )
-    warm = WarmStartConfig(
-        policy_tasks=500, judge_tasks=500, policy_epochs=9, judge_epochs=3, minibatch=32
-    )
+    warm = WarmStartConfig(policy_tasks=600, judge_tasks=600, policy_epochs=14, judge_epochs=6)
     return TrainConfig(
         domain="coding",
         arm=arm,
         train_tasks=96 if demo else 200,
-        panel_tasks=96,
+        panel_tasks=64,
+        window=8,
         warm_start=warm,
         trainer=TrainerConfig(policy_lr=3e-4, judge_lr=3e-4),
         loop=loop,

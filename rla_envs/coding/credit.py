@@ -21,8 +21,10 @@ from rla_envs.judging import vote_matrix
 from rla_envs.samples import GroupCredit, trainable, training_sample
 from rla_envs.types import Group, Step, TrainingSample, Trajectory
 
-UNKNOWN_TEST = 0.5
-"""How much a valid test is believed on a task that no sampled program solves."""
+UNKNOWN_TEST = 0.0
+"""How much a valid test is believed on a task without reference that no sampled program solves.
+
+Anything above 0 trains the policy on the mistakes of the test writer (docs/coding.md)."""
 
 
 class TestCredit:
@@ -137,8 +139,14 @@ class TestCredit:
         base_C = [_fraction(trajectory, step) for trajectory, step in steps]
         if steps[0][1].votes:
             passed_KC, right_C = _passed(steps), _right(steps)
-            valid_K = _tests(steps[0][1])["valid"]
-            weight_K = belief(passed_KC, right_C, valid_K=valid_K, prior=self.prior)
+            record = _tests(steps[0][1])
+            weight_K = belief(
+                passed_KC,
+                right_C,
+                valid_K=record["valid"],
+                reference_K=record["reference"],
+                prior=self.prior,
+            )
             rewards_C = program_rewards(base_C, passed_KC, weight_K, lam=lam)
         else:
             rewards_C = np.array(base_C, dtype=np.float64)

@@ -80,7 +80,7 @@ def unit_test_rewards(
         if w == 0:
             return np.where(correct, 1.0, -1.0)
         scale = 1.0 if form == "paper" else 1.0 / w
-        return cast("Floats", np.where(correct, w - passing, -passing) * scale)
+        return cast("Floats", np.where(correct, w - passing, 0.0 - passing) * scale)
     shares: list[Floats] = [1.0 - passing / w] if w else []
     killed = np.asarray(np.zeros((len(passed), 0)) if killed_KM is None else killed_KM, dtype=bool)
     if killed.ndim != 2 or len(killed) != len(passed):
@@ -115,12 +115,17 @@ def correct_tests(
 
 
 def belief(
-    passed_KC: ArrayLike, right_C: ArrayLike, *, valid_K: ArrayLike | None = None, prior: float
+    passed_KC: ArrayLike,
+    right_C: ArrayLike,
+    *,
+    valid_K: ArrayLike | None = None,
+    reference_K: ArrayLike | None = None,
+    prior: float = 0.0,
 ) -> Floats:
     """Return [K] how much each test is believed to be correct, in [0, 1].
 
-    1 if every right program passes it, 0 if one fails it or it is invalid; ``prior`` for a valid
-    test of a task without a right program.
+    1 if every right program passes it, and the reference where it is given; 0 if one of them fails
+    it or it is invalid; ``prior`` for a valid test of a task with neither.
 
     Raises:
         ConfigError: prior is not in [0, 1].
@@ -129,7 +134,7 @@ def belief(
         raise ConfigError(f"prior must be in [0, 1], got {prior}")
     passed, right = _matrix(passed_KC, right_C)
     valid = _column(valid_K, len(passed), "valid_K")
-    correct = correct_tests(passed, right, valid_K=valid)
+    correct = correct_tests(passed, right, valid_K=valid, reference_K=reference_K)
     if correct is None:
         return np.where(valid, prior, 0.0)
     return correct.astype(np.float64)

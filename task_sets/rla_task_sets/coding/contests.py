@@ -223,13 +223,19 @@ def _live_cases(cases: Any, where: str) -> Sequence[Mapping[str, Any]]:
         try:
             cases = json.loads(cases)
         except ValueError:
-            cases = decoded(_unpack(cases, where), where)
+            cases = decoded(unpack(cases, where), where)
     if not isinstance(cases, list):
         raise TaskError(f"{where}: test cases must be a list, got {type(cases).__name__}")
     return cases  # pyright: ignore[reportUnknownVariableType]
 
 
-def _unpack(text: str, where: str) -> str:
+def unpack(text: str, where: str) -> str:
+    """Return the JSON in private tests: text that was pickled, zipped and put in base64.
+
+    Raises:
+        TaskError: it is packed otherwise, unpacks to more than LARGEST_TESTS bytes, or the pickle
+            holds anything but text.
+    """
     try:
         unzip = zlib.decompressobj()
         data = unzip.decompress(base64.b64decode(text, validate=True), LARGEST_TESTS)
