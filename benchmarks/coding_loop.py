@@ -1,4 +1,4 @@
-"""The closed loop on coding, arm by arm and seed by seed: `python benchmarks/coding_loop.py --help`.
+"""The closed loop on coding, arm by arm, seed by seed: `python benchmarks/coding_loop.py --help`.
 
 Prints one line a run: first and last accuracy on both panels, and the quality of generated tests
 at the first and the last iteration. All runs start from one pair of warm-started models.

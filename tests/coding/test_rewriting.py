@@ -65,7 +65,10 @@ def test_every_transform_keeps_its_promise():
         aids = now.examples + len(now.hints)
         return len(now.steps) * 100 + now.length + now.largest + 5 * now.negative - 10 * aids
 
-    rich = replace(specified(roots[2]), examples=1, hints=(0,), length=8, largest=18, negative=True)
+    steps = (("keep even", None), ("add", 3), ("sum", None))
+    rich = Specification(
+        kind="numbers", steps=steps, length=8, largest=18, negative=True, examples=1, hints=(0,)
+    )
     for transform in TRANSFORMS.values():
         before = make_task(rich, task_id="x")
         options = transform.options(rich)
