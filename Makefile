@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 demo: $(VENV)/.installed  ## Train policy, judge and tasks in a closed loop on ALFWorld; ends with a report.
 	$(BIN)/rla train alfworld --preset demo
 
-test: $(VENV)/.installed  ## All tests but those that need the real ALFWorld engine or Ray.
+test: $(VENV)/.installed  ## All tests but those that need the real ALFWorld engine, Ray or Docker.
 	$(BIN)/python -m pytest -n 2 -m "not textworld and not ray and not docker"
 
 test-all: $(VENV)/.alfworld  ## All tests, those with the real ALFWorld engine and Ray included.

@@ -157,12 +157,15 @@ class LocalCell:
 
 
 def _end(process: subprocess.Popen[bytes], group: Group | None, home: str | None) -> None:
-    # The zygote is process 1 of its namespace, so the kernel ends the rest.
-    process.kill()
-    process.wait()
+    # Without its input the zygote kills what runs and ends, and its use of the CPU is accounted for.
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
+    try:
+        process.wait(timeout=2)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
     if group is not None:
         group.remove()
     if home is not None:
