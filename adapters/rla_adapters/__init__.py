@@ -7,7 +7,6 @@ and name the extra to install when it is missing.
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -15,38 +14,47 @@ from rla_envs.errors import ConfigError, MissingExtra
 
 if TYPE_CHECKING:
     from rla_adapters.native.trainer import PpoConfig
-    from rla_adapters.tiny.sampler import TinyChatModel
     from rla_envs.types import ChatModel, Sampling, Trainer
 
 __all__ = ["load_model", "load_trainer", "needs"]
 
+_EXTRAS = {"peft": "models", "gguf": "models", "vllm": "vllm", "openai": "openai"}
+
 
 def load_model(
-    spec: str, *, seed: int = 0, context: int = 512, sampling: Sampling | None = None
-) -> TinyChatModel:
-    """Return an embedded chat model.
+    spec: str,
+    *,
+    seed: int = 0,
+    context: int | None = None,
+    lora: int = 0,
+    sampling: Sampling | None = None,
+) -> ChatModel:
+    """Return a chat model.
 
     Args:
-        spec: "tiny:nano", "tiny:micro" or "tiny:mini" for an untrained model with ALFWorld's
-            vocabulary, otherwise the path of a folder written by ``TinyChatModel.save``.
-        seed: Of an untrained model's weights.
-        context: Of an untrained model: longest sequence, in tokens.
+        spec: "tiny:nano", "tiny:micro" or "tiny:mini" for an untrained embedded model with
+            ALFWorld's vocabulary; "smollm2"; the folder of an embedded or any other Hugging Face
+            model, told apart by their configs, or "hf:FOLDER" for transformers in any case;
+            "vllm:FOLDER" for vLLM in this process; "http://host:port/v1 MODEL [TOKENIZER FOLDER]"
+            for a vLLM server; "openai:MODEL@BASE_URL" for any OpenAI-compatible service.
+        seed: Of untrained weights: those of an embedded model or of new adapters.
+        context: Longest sequence, in tokens; None is 512 for an untrained embedded model and what
+            the config says for others.
+        lora: Rank of new adapters on a transformers model; 0 leaves it whole.
         sampling: The model's default sampling.
 
     Raises:
-        MissingExtra: torch, transformers, tokenizers or safetensors is not installed.
-        ConfigError: no such preset.
+        MissingExtra: a package is not installed.
+        ConfigError: no such preset, or a spec that is incomplete.
         TaskUnavailable: no model in that folder.
+        ModelError: the server does not answer.
     """
-    sampler = needs("rla_adapters.tiny.sampler", extra="train")
-    if not spec.startswith("tiny:"):
-        return sampler.TinyChatModel.load(Path(spec), sampling=sampling)
-    models = needs("rla_adapters.tiny.model", extra="train")
-    tokenizers = needs("rla_adapters.tiny.tokenizer", extra="train")
-    words = needs("rla_adapters.tiny.words", extra="train")
-    tokenizer = tokenizers.build_tokenizer(words.alfworld_words())
-    network = models.new_model(tokenizer, spec.removeprefix("tiny:"), seed=seed, context=context)
-    return sampler.TinyChatModel(network, tokenizer, sampling=sampling)
+    try:
+        backends = import_module("rla_adapters.backends")
+        return backends.open_model(spec, seed=seed, context=context, lora=lora, sampling=sampling)
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        raise _missing(f"model {spec!r}", error, _EXTRAS.get(name, "train")) from error
 
 
 def load_trainer(
@@ -90,8 +98,13 @@ def needs(module: str, *, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("rla_"):
-            raise
-        raise MissingExtra(
-            f"{module} needs {error.name!r}, which is missing: pip install 'rla-envs[{extra}]'"
-        ) from error
+        raise _missing(module, error, extra) from error
+
+
+def _missing(what: str, error: ModuleNotFoundError, extra: str) -> ImportError:
+    """Return the error that names the extra; error itself when a module of ours is missing."""
+    if error.name is None or error.name.startswith("rla_"):
+        return error
+    return MissingExtra(
+        f"{what} needs {error.name!r}, which is missing: pip install 'rla-envs[{extra}]'"
+    )

@@ -21,7 +21,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from rla_adapters import load_model
+from rla_adapters.backends import embedded_model
 from rla_adapters.tiny.words import alfworld_words
 from rla_envs.errors import ConfigError
 from rla_envs.types import ChatModel, Completion, Conversation, Sampling
@@ -34,7 +34,7 @@ END = 2
 
 def write_reference_model(folder: Path) -> None:
     """Write an untrained Llama of 454,000 weights, far from uniform, as a Hugging Face folder."""
-    model = load_model("tiny:micro", seed=3, context=CONTEXT)
+    model = embedded_model("micro", seed=3, context=CONTEXT)
     with torch.no_grad():
         for weight in model.network.parameters():
             weight.mul_(3.0) if weight.ndim == 2 else weight.mul_(1.3)
@@ -152,7 +152,9 @@ class ChatModelContract:
         # 120 words leave five tokens, fewer than asked for; the prompt is served whole.
         talk = chat(" ".join(["mug"] * 120))
         (completions,) = model.sample([talk], n=8, sampling=Sampling(max_tokens=50), seeds=[1])
-        assert {completion.stop for completion in completions} <= {"stop", "length"}
+        # A service may refuse what it could not finish; it never serves a part of the prompt.
+        refused = set() if self.tokens else {"overflow"}
+        assert {completion.stop for completion in completions} <= {"stop", "length"} | refused
         if self.tokens:
             assert all(len(c.prompt_ids) == 123 for c in completions)
             assert all(len(c.token_ids) == 5 for c in completions if c.stop == "length")

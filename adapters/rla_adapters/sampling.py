@@ -15,6 +15,9 @@ from torch import Tensor
 from rla_envs.errors import ConfigError
 from rla_envs.types import Completion, Conversation, Sampling
 
+EMBEDDED_CONTEXT = 512
+"""Longest sequence of the embedded models, in tokens: a large room before and after a step."""
+
 Decode = Callable[
     [Sequence[tuple[int, ...]], Tensor, Tensor, Sampling],
     tuple[Tensor, Tensor],

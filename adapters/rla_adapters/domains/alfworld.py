@@ -1,4 +1,4 @@
-"""ALFWorld in the closed loop: generated or official games, with the embedded models."""
+"""ALFWorld in the closed loop: generated or official games, embedded or other models."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import rla_task_sets
 from rla_verifiers.alfworld import label_steps
 
 from rla_adapters.domains import Models
-from rla_adapters.domains.alfworld_warm_start import warm_start
+from rla_adapters.domains.alfworld_warm_start import prompts_for, warm_start
 from rla_envs.alfworld.rewriting import RuleRewriter
 from rla_envs.config import TrainConfig
 from rla_envs.judging import ModelJudge
-from rla_envs.prompts.alfworld import CompactPrompts
 from rla_envs.rollout import EnvSpec
 from rla_envs.samples import StepCredit
 from rla_envs.tracking import Progress
@@ -30,12 +29,13 @@ class AlfWorld:
 
     def __init__(self, config: TrainConfig) -> None:
         self.config = config
-        self.prompts = CompactPrompts()
+        self.prompts = prompts_for(config)
 
     def env_spec(self) -> EnvSpec:
-        """Return the compact view, which small models can read."""
+        """Return the environment, with the view that the run's prompts are made for."""
         max_steps = self.config.loop.rollout.max_steps
-        return EnvSpec(id="rla/AlfWorld-v0", kwargs={"view": "compact", "max_steps": max_steps})
+        view = "compact" if self.config.prompts == "compact" else "full"
+        return EnvSpec(id="rla/AlfWorld-v0", kwargs={"view": view, "max_steps": max_steps})
 
     def tasks(self, split: str, n: int) -> Sequence[Task]:
         """Return the first n games of a split.

@@ -16,10 +16,10 @@ from shutil import rmtree
 from rla_task_sets.coding.operations import OPERATIONS, Value, run_plan
 from rla_task_sets.coding.specification import Specification, make_task
 
+from rla_adapters.backends import saved_model
 from rla_adapters.domains import Models
 from rla_adapters.domains.side_by_side import Fit, fit_side_by_side
 from rla_adapters.native.supervised import FitConfig, Row
-from rla_adapters.tiny.sampler import TinyChatModel
 from rla_adapters.tiny.words import words_in
 from rla_envs.config import TrainConfig
 from rla_envs.prompts.coding import CompactPrompts
@@ -62,9 +62,7 @@ def warm_start(
         _make(config, tasks, temporary, progress)
         temporary.rename(folder)
     # Read back in any case: a resumed run must start from the very same bits.
-    return Models(
-        policy=TinyChatModel.load(folder / "policy"), judge=TinyChatModel.load(folder / "judge")
-    )
+    return Models(policy=saved_model(folder / "policy"), judge=saved_model(folder / "judge"))
 
 
 def policy_rows(tasks: Sequence[Task], *, seed: int) -> list[Row]:
@@ -134,6 +132,7 @@ def _make(config: TrainConfig, tasks: Sequence[Task], folder: Path, progress: Pr
             shape=shape,
             words=coding_words(),
             context=CONTEXT,
+            lora=warm.lora_rank,
             rows=rows,
             config=FitConfig(
                 lr=warm.lr, epochs=epochs, minibatch=warm.minibatch, seed=derive_seed(seed, role)

@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from queue import Empty, Queue
+from typing import cast
 
 import torch
 
+from rla_adapters import load_model
+from rla_adapters.backends import EMBEDDED
+from rla_adapters.native.model import TrainableModel
 from rla_adapters.native.supervised import FitConfig, Row, fit
 from rla_adapters.tiny.model import new_model
 from rla_adapters.tiny.sampler import TinyChatModel
@@ -25,12 +29,13 @@ class Fit:
 
     Attributes:
         role: "policy" or "judge", for the progress.
-        shape: "nano", "micro" or "mini".
-        words: Its vocabulary.
-        context: Longest sequence, in tokens.
+        shape: "nano", "micro" or "mini", or what ``rla_adapters.load_model`` knows.
+        words: Vocabulary of an embedded model.
+        context: Longest sequence of an embedded model, in tokens.
         rows: What it learns.
         config: How; its seed is that of the untrained weights as well.
         folder: Where it goes.
+        lora: Rank of new adapters on a model that is not embedded; 0 trains all its weights.
     """
 
     role: str
@@ -40,6 +45,7 @@ class Fit:
     rows: Sequence[Row]
     config: FitConfig
     folder: Path
+    lora: int = 0
 
 
 def fit_side_by_side(fits: Sequence[Fit], progress: Progress) -> None:
@@ -58,8 +64,14 @@ def fit_side_by_side(fits: Sequence[Fit], progress: Progress) -> None:
 
 def _fit(job: Fit, said: Queue[tuple[str, int, int]]) -> None:
     torch.set_num_threads(1)
-    tokenizer = build_tokenizer(job.words)
-    network = new_model(tokenizer, job.shape, seed=job.config.seed, context=job.context)
-    model = TinyChatModel(network, tokenizer)
+    model = _new(job)
     fit(model, job.rows, job.config, on_step=lambda done, total: said.put((job.role, done, total)))
     model.save(job.folder)
+
+
+def _new(job: Fit) -> TrainableModel:
+    if job.shape not in EMBEDDED:
+        return cast(TrainableModel, load_model(job.shape, seed=job.config.seed, lora=job.lora))
+    tokenizer = build_tokenizer(job.words)
+    network = new_model(tokenizer, job.shape, seed=job.config.seed, context=job.context)
+    return TinyChatModel(network, tokenizer)
