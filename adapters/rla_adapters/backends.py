@@ -60,11 +60,19 @@ def open_model(
 
         return _transformers(get_smollm2(), seed, context, lora, sampling)
     folder = Path(rest if kind == "hf" else spec)
-    if not folder.exists():
-        raise TaskUnavailable(f"no model {spec!r}; a model is one of: {KNOWN}")
-    if kind != "hf" and is_embedded(folder):
+    if is_embedded(folder) and kind != "hf":
         return saved_model(folder, sampling=sampling)
     return _transformers(folder, seed, context, lora, sampling)
+
+
+def require(spec: str) -> None:
+    """Check, without loading anything, that the folder which spec names holds a model.
+
+    Raises:
+        TaskUnavailable: it does not.
+    """
+    if spec not in (*EMBEDDED, "smollm2") and not spec.startswith((*REMOTE, "tiny:")):
+        is_embedded(Path(spec.removeprefix("hf:")))
 
 
 def embedded_model(

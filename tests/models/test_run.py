@@ -114,4 +114,4 @@ def test_a_spec_that_says_too_little_names_what_is_expected(spec, error, words):
 
 def test_the_command_line_names_both_models(tmp_path, capsys):
     assert main(["train", "alfworld", "--model", "/no/such", "--out", str(tmp_path / "run")]) == 2
-    assert "no model '/no/such'" in capsys.readouterr().err
+    assert "no model in /no/such " in capsys.readouterr().err

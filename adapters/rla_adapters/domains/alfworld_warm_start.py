@@ -11,7 +11,7 @@ from shutil import rmtree
 from rla_verifiers.alfworld import REASONS, step_reasons
 
 from rla_adapters import load_model
-from rla_adapters.backends import REMOTE, saved_model
+from rla_adapters.backends import REMOTE, require, saved_model
 from rla_adapters.domains import Models
 from rla_adapters.domains.side_by_side import Fit, fit_side_by_side
 from rla_adapters.native.supervised import FitConfig, Row
@@ -44,6 +44,7 @@ def warm_start(
     Raises:
         ConfigError: the policy's weights are not in this process, or the judge's are not and it is
             to be trained.
+        TaskUnavailable: no model in the folder that the settings name.
     """
     judge_model = config.warm_start.judge_model
     if config.warm_start.policy_model.startswith(REMOTE):
@@ -56,6 +57,8 @@ def warm_start(
             f"judge_model {judge_model!r} cannot be trained from here; add --no-loop.train-judge"
         )
     if not folder.exists():
+        require(config.warm_start.policy_model)
+        require(judge_model)
         temporary = folder.with_name(folder.name + ".tmp")
         rmtree(temporary, ignore_errors=True)
         _make(config, tasks, temporary, progress)
