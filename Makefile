@@ -38,15 +38,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,docker,osworld,trl]"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,osworld,trl,models,openai]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,docker,osworld,trl,models,openai]"
 	touch $@
 
 # The wheel of fast-downward takes minutes to build; pip keeps it in its own cache for the next time.
 $(VENV)/.alfworld: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[train,dev,docker,osworld,trl,alfworld,ray]"  # fast-downward's build looks for "python"
-		--editable ".[train,dev,osworld,trl,models,openai,alfworld,ray]"  # fast-downward's build looks for "python"
+		--editable ".[train,dev,docker,osworld,trl,models,openai,alfworld,ray]"  # fast-downward's build looks for "python"
 	touch $@
 
 # vLLM without a GPU: its wheel for CPUs pins its own transformers, and torch must stay the CPU's.
