@@ -1,6 +1,6 @@
 """What a sandboxed test costs, side by side with other ways to run a program, in one run.
 
-    python benchmarks/sandbox.py [--tests 200] [--programs 200] [--soak 2000] [--skip-docker] [--json FILE]
+    python benchmarks/sandbox.py [--tests 200] [--programs 200] [--soak 2000] [--json FILE]
 
 CPU is that of all processes involved (this one and its descendants; for Docker, the daemon's and
 the containers' own). Wall times depend on what else the machine does; the ratios do not.

@@ -157,7 +157,7 @@ class LocalCell:
 
 
 def _end(process: subprocess.Popen[bytes], group: Group | None, home: str | None) -> None:
-    # Without its input the zygote kills what runs and ends, and its use of the CPU is accounted for.
+    # Without its input the zygote kills what runs and ends, and its CPU time is accounted for.
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
