@@ -156,7 +156,10 @@ class StepGRPOTrainer(GRPOTrainer):
 
     def _trainable(self) -> list[TrainingSample]:
         for _ in range(FRUITLESS):
+            # The collector may sample from this very model: no dropout, and a cache.
+            self.model.eval()
             selected = select(self._collect(self.collections), self._limit)
+            self.model.train()
             self.collections += 1
             self.counts = selected.counts
             if selected.kept:
