@@ -169,7 +169,7 @@ def left_over() -> dict[str, int]:
     cgroups = [*Path("/sys/fs/cgroup").glob("*/rla-cell-*")]
     return {
         "mounts": len(Path("/proc/self/mounts").read_text().splitlines()),
-        "files": len([*Path(tempfile.gettempdir()).glob("rla-*")]),
+        "files": len([*Path(tempfile.gettempdir()).glob("rla-cell-*")]),
         "descriptors": len(os.listdir("/proc/self/fd")),
         "cgroups": len([path for path in cgroups if f"-{os.getpid()}-" in path.name]),
     }
