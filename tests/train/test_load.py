@@ -31,8 +31,8 @@ def test_a_missing_dependency_names_the_extra():
 def test_unknown_names_and_empty_folders_are_refused(chat, tmp_path):
     with pytest.raises(ConfigError, match="'huge'"):
         load_model("tiny:huge")
-    with pytest.raises(ConfigError, match="'trl'"):
-        load_trainer("trl", chat)
+    with pytest.raises(ConfigError, match="got 'other'"):
+        load_trainer("other", chat)
     with pytest.raises(TaskUnavailable, match=r"config\.json is missing"):
         load_model(str(tmp_path))
 
