@@ -265,7 +265,9 @@ def _add_train(commands: Any) -> None:
         epilog="Every other setting has an option as well, e.g. --loop.rollout.tasks 16; "
         "`rla train alfworld --settings` lists them.",
     )
-    command.add_argument("domain", choices=["alfworld", "coding"], nargs="?", default="alfworld")
+    command.add_argument(
+        "domain", choices=["alfworld", "coding", "osworld"], nargs="?", default="alfworld"
+    )
     command.add_argument(
         "--preset",
         choices=["demo", "full", "llm"],

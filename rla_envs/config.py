@@ -11,7 +11,7 @@ from rla_envs.errors import ConfigError
 
 Config = TypeVar("Config")
 Arm = Literal["policy", "reward", "full", "random-rewrite"]
-Domain = Literal["alfworld", "coding"]
+Domain = Literal["alfworld", "coding", "osworld"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +238,8 @@ def preset(
         if name == "llm":
             raise ConfigError("preset 'llm' is ALFWorld's; with coding use 'demo' or 'full'")
         return _coding_preset(name, arm, seed)
+    if domain == "osworld":
+        return _osworld_preset(name, arm, seed)
     credit = CreditConfig(step_baseline="group", vote_baseline="centred")
     if name == "demo":
         rollout = RolloutConfig(tasks=32, rollouts=2)
@@ -294,6 +296,32 @@ def _coding_preset(name: Literal["demo", "full"], arm: Arm, seed: int) -> TrainC
         window=8,
         warm_start=warm,
         trainer=TrainerConfig(policy_lr=3e-4, judge_lr=3e-4),
+        loop=loop,
+    )
+
+
+def _osworld_preset(name: Literal["demo", "full"], arm: Arm, seed: int) -> TrainConfig:
+    demo = name == "demo"
+    # An episode takes seconds of a real desktop, so little is played and much is demonstrated.
+    rollout = RolloutConfig(
+        tasks=4 if demo else 16, rollouts=3 if demo else 8, slots=2, max_steps=8, max_tokens=12
+    )
+    credit = CreditConfig(step_baseline="group", vote_baseline="centred", judge_band=None)
+    loop = LoopConfig(
+        iterations=4 if demo else 40,
+        seed=seed,
+        evaluate_every=4,
+        rollout=rollout,
+        credit=credit,
+    )
+    warm = WarmStartConfig(policy_tasks=600, judge_tasks=600, policy_epochs=6, judge_epochs=3)
+    return TrainConfig(
+        domain="osworld",
+        arm=arm,
+        train_tasks=8 if demo else 64,
+        panel_tasks=6 if demo else 32,
+        window=2,
+        warm_start=warm,
         loop=loop,
     )
 

@@ -18,11 +18,19 @@ Direction = Literal["harder", "easier"]
 StopReason = Literal["won", "failed", "budget", "overflow", "crashed"]
 
 
-class Message(TypedDict):
-    """One chat message in the form that every chat template accepts."""
-
+class _Text(TypedDict):
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+class Message(_Text, total=False):
+    """One chat message in the form that every chat template accepts.
+
+    ``images`` are PNG or JPEG files that stand before the text, by path, because records and pipes
+    carry no pixels. Models that do not see read the text alone.
+    """
+
+    images: Sequence[str]
 
 
 Conversation = Sequence[Message]

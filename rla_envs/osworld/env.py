@@ -16,6 +16,7 @@ from rla_envs.errors import ConfigError, TaskError, TaskUnavailable, VerifierErr
 from rla_envs.osworld.evaluation import Scorer
 from rla_envs.osworld.short_form import expand
 from rla_envs.osworld.view import as_text
+from rla_envs.prompts.osworld import IMAGE
 from rla_envs.spaces import Unicode
 from rla_envs.types import Sign, Task
 
@@ -27,6 +28,7 @@ Observe = Literal["image", "image+a11y", "text"]
 
 INSTRUCTION_LENGTH = 4096
 VIEW_LENGTH = 16_384
+PATH_LENGTH = 4096
 ACTION_LENGTH = 8192
 DEFAULT_TASKS = 16
 """Size of the generated set that is played when no tasks are given."""
@@ -49,8 +51,9 @@ class OSWorldEnv(gymnasium.Env[Any, str]):
     Observation:
         ``observe="image"``: Dict of "image" (uint8 [height, width, 3]), "instruction" (text) and
         "cursor" (int32 [2], x and y in pixels). ``"image+a11y"`` adds "a11y", the numbered
-        elements of the active window. ``"text"``: only instruction and that view, as one text, for
-        models that see no images.
+        elements of the active window. ``"text"``: instruction, that view and, when screenshots are
+        kept, a line that names the present one, as one text: the form in which trajectories are
+        collected and judged.
 
     Action:
         Text: pyautogui calls, a computer-use tool call as JSON, "WAIT", "DONE", "FAIL", or the
@@ -145,6 +148,7 @@ class OSWorldEnv(gymnasium.Env[Any, str]):
         self._steps = self._episode = 0
         self._over = True
         self._frame: NDArray[np.uint8] | None = None
+        self._kept = ""
 
     @property
     def tasks(self) -> Sequence[Task]:
@@ -245,10 +249,14 @@ class OSWorldEnv(gymnasium.Env[Any, str]):
         wants_image = self.observe != "text" or self.render_mode or self._screenshots is not None
         if wants_image:
             self._frame = guest.screenshot()
+        if self._screenshots is not None:
+            self._kept = self._keep_screenshot()
         view = "" if self.observe == "image" else self._view(guest)
         instruction = self._task.instruction[:INSTRUCTION_LENGTH]
         if self.observe == "text":
-            return f"{instruction}\n{view}"[: INSTRUCTION_LENGTH + VIEW_LENGTH]
+            image = f"\n{IMAGE}{self._kept}]" if self._kept else ""
+            # One line, so that what follows it is the view and nothing else.
+            return f"{' '.join(instruction.split())}\n{view}{image}"
         observation = {
             "image": self._frame,
             "instruction": instruction,
@@ -262,7 +270,7 @@ class OSWorldEnv(gymnasium.Env[Any, str]):
 
     def _space(self) -> Dict | Unicode:
         if self.observe == "text":
-            return Unicode(INSTRUCTION_LENGTH + VIEW_LENGTH)
+            return Unicode(INSTRUCTION_LENGTH + VIEW_LENGTH + PATH_LENGTH)
         width, height = self._screen
         spaces: dict[str, Any] = {
             "image": Box(0, 255, (height, width, 3), np.uint8),
@@ -322,7 +330,7 @@ class OSWorldEnv(gymnasium.Env[Any, str]):
         if self.goals:
             extras["goals"] = scorer.goals_met()
         if self._screenshots is not None:
-            extras["image"] = self._keep_screenshot()
+            extras["image"] = self._kept
         return {
             "admissible_commands": [],
             "won": False,

@@ -17,6 +17,9 @@ from rla_envs.osworld.guest import DesktopGuest
 PASSWORD = "password"
 """What {CLIENT_PASSWORD} stands for; the desktop's user has it."""
 
+_SUDO = re.compile(r"(?:echo \{CLIENT_PASSWORD\} \| )?sudo (?:-S )?(?:-u user )?")
+"""There is no root on our desktops, and their user owns what tasks touch."""
+
 _PYAUTOGUI = re.compile(r"\bpyautogui\b")
 
 
@@ -118,6 +121,7 @@ def _filled(command: str | Sequence[str], guest: DesktopGuest) -> str | list[str
     }
 
     def fill(text: str) -> str:
+        text = _SUDO.sub("", text)
         for name, value in values.items():
             text = text.replace(name, value)
         return text

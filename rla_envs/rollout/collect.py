@@ -161,8 +161,11 @@ class _Episode:
             self._add_step(answer.observation, answer.info)
         if answer.terminated or answer.truncated:
             won = bool(answer.info.get("won"))
-            self.outcome = 1 if won else -1
+            # An environment whose verifier could not tell says so: outcome None.
+            self.outcome = answer.info.get("outcome", 1 if won else -1)
             self.stop_reason = "won" if won else "failed" if answer.terminated else "budget"
+            if self.outcome is None:
+                self.stop_reason = "crashed"
         self.observation = answer.observation
         self.admissible = answer.info.get("admissible_commands", ())
 

@@ -16,6 +16,7 @@ from rla_envs.tracking import Progress
 from rla_envs.types import ChatModel, Judge, Rewriter, Sampling, Task, Trajectory
 
 DOMAINS = {
+    "osworld": "rla_adapters.domains.osworld:OSWorld",
     "alfworld": "rla_adapters.domains.alfworld:AlfWorld",
     "coding": "rla_adapters.domains.coding:Coding",
 }
