@@ -246,7 +246,7 @@ def remove_orphans(client: Any) -> int:
     for container in client.api.containers(all=True, filters={"label": LABEL}):
         label = container["Labels"][LABEL]
         host, _, pid, _ = json.loads(label)
-        if host == platform.node() and label != owner(pid):
+        if host == platform.node() and (not _started(pid) or label != owner(pid)):
             _remove(client.api, container["Id"])
             removed += 1
     return removed
