@@ -182,6 +182,15 @@ def _generate(options: argparse.Namespace) -> int:
     return 0
 
 
+def _doctor(options: argparse.Namespace) -> int:
+    from rla_envs.osworld.desktop.doctor import report
+
+    del options
+    text, able = report()
+    print(text)
+    return 0 if able else 2
+
+
 def _extra(module: str, *, extra: str = "train") -> Any:
     """Import what only the extra brings.
 
@@ -239,6 +248,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("name", choices=["smollm2"], help="SmolLM2-135M-Instruct, 540 MB")
     command.add_argument("--out", type=Path, metavar="DIR", help="default: the user's cache folder")
+
+    command = _command(commands, "desktop", None, "the desktops of computer-use tasks")
+    _command(
+        command.add_subparsers(title="commands", metavar="COMMAND", required=True),
+        "doctor",
+        _doctor,
+        "say what a local desktop lacks, and the command that brings it",
+    )
 
     command = _command(commands, "tasks", None, "make task sets")
     command = _command(

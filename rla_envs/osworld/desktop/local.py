@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from rla_envs.errors import MissingExtra
@@ -118,6 +119,7 @@ class _Namespaces:
             )
         for descriptor in pipes.values():
             os.close(descriptor)
+        (self.shared / "process").write_text(owner(self._process.pid))
 
     def running(self) -> bool:
         """Whether it still runs."""
@@ -131,7 +133,8 @@ class _Namespaces:
 
     def end(self) -> None:
         """Kill it; the process namespace takes everything with it."""
-        if self._process.poll() is None:
+        # The namespace's first process is in the same group, and may be all that is left of it.
+        with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         if self._process.stdin is not None:
@@ -143,7 +146,7 @@ def _bubblewrap(
     shared: Path, files: dict[str, int], arguments: list[str], *, network: bool
 ) -> list[str]:
     line = ["bwrap", "--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-pid"]
-    line += ["--unshare-ipc", "--unshare-uts", "--hostname", "desktop", "--die-with-parent"]
+    line += ["--unshare-ipc", "--unshare-uts", "--hostname", "desktop"]
     line += ["--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LANG", "C.UTF-8"]
     line += [] if network else ["--unshare-net"]
     line += ["--ro-bind", "/usr", "/usr"]

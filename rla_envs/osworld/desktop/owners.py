@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -32,12 +33,17 @@ def _started(pid: int) -> str:
 def remove_leftovers() -> int:
     """Remove folders of desktops whose owner is dead; return their number.
 
-    Their processes are gone already, they end with the owner.
+    Their processes end when the owner's side of a pipe closes; a desktop that did not notice,
+    because its server was stopped, is killed here.
     """
     removed = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         label = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if not owner_lives(label) and folder.stat().st_uid == os.getuid():
+            process = folder / "process"
+            first = process.read_text() if process.exists() else ""
+            if owner_lives(first):
+                os.killpg(int(first.partition(".")[0]), signal.SIGKILL)
             shutil.rmtree(folder, ignore_errors=True)
             removed += 1
     return removed

@@ -147,6 +147,9 @@ class Desk:
         width, height = self.screen.pixels()[:2]
         self.screen.move(width // 2, height // 2)
         self.rest.settle(3.0, calm=3)
+        # A process that was killed just before may have been alive at first.
+        if not alive(self.core):
+            raise RuntimeError("a part of the desktop itself has ended")
 
     def a11y(self, nodes, seconds):
         """Return the active window's tree, within a budget."""

@@ -4,7 +4,9 @@ Usage: session.py SHARED WIDTH HEIGHT, with a folder that the owner sees too: th
 lies in it, and its token until the server has read it. The session ends when standard input does.
 """
 
+import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -115,6 +117,9 @@ def _until(condition, what):
 def _end_with_owner():
     while os.read(0, 4096):
         pass
+    # The first process of the namespace waits for all others; this ends them all but itself.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
     os._exit(0)
 
 
