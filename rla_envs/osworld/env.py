@@ -34,7 +34,7 @@ DEFAULT_TASKS = 16
 """Size of the generated set that is played when no tasks are given."""
 SCREEN = (1280, 720)
 """Width and height of the default desktop, in pixels."""
-MAX_ELEMENTS = 60
+MAX_ELEMENTS = 100
 """Elements of the accessibility view."""
 
 
