@@ -265,8 +265,8 @@ class OSWorldEnv(gymnasium.Env[Any, str]):
         return observation if self.observe == "image" else {**observation, "a11y": view}
 
     def _view(self, guest: DesktopGuest) -> str:
-        title, elements = guest.look(MAX_ELEMENTS)
-        return as_text(title, elements)[:VIEW_LENGTH]
+        title, elements = guest.look()
+        return as_text(title, elements[:MAX_ELEMENTS])[:VIEW_LENGTH]
 
     def _space(self) -> Dict | Unicode:
         if self.observe == "text":

@@ -116,10 +116,10 @@ class DesktopGuest:
         """Return where the pointer is, in pixels."""
         return self.desktop.cursor()
 
-    def look(self, limit: int) -> tuple[str, Sequence[Element]]:
+    def look(self) -> tuple[str, Sequence[Element]]:
         """Return the active window's title and its telling elements; clicks count these."""
         tree = self.desktop.a11y()
-        self.elements = telling([_element(node) for node in tree["nodes"]], limit)
+        self.elements = telling([_element(node) for node in tree["nodes"]])
         return tree["title"], self.elements
 
     def a11y_xml(self) -> str:

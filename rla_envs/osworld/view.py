@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SKIPPED = frozenset(
     {"filler", "panel", "separator", "redundant object", "scroll pane", "layered pane", "unknown"}
@@ -39,17 +39,26 @@ class Element:
         return x + width // 2, y + height // 2
 
 
-def telling(elements: Sequence[Element], limit: int) -> list[Element]:
-    """Return the elements that say something, each once, at most limit of them.
+EMBEDDED = "\N{OBJECT REPLACEMENT CHARACTER}"
+"""What AT-SPI puts into a text where another element stands."""
 
-    An empty cell of a table is named after its place and says nothing.
+
+def telling(elements: Sequence[Element]) -> list[Element]:
+    """Return the elements that say something, each once.
+
+    An empty cell of a table is named after its place and says nothing; a static text repeats the
+    label that it stands in.
     """
     found: dict[Element, None] = {}
+    before = ""
     for element in elements:
-        label = element.text if element.role == "table cell" else element.name or element.text
-        if element.role not in SKIPPED and label.strip():
-            found[element] = None
-    return list(found)[:limit]
+        text = element.text.replace(EMBEDDED, "")
+        label = text if element.role == "table cell" else element.name or text
+        repeats = element.role == "static" and element.name == before
+        if element.role not in SKIPPED and label.strip() and not repeats:
+            found[replace(element, text=text)] = None
+            before = element.name or before
+    return list(found)
 
 
 def as_text(title: str, elements: Sequence[Element]) -> str:
