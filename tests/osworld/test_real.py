@@ -50,6 +50,15 @@ CONTROLS = {
         "type Favorites",
         "press Return",
     ],
+    "chrome/99146c54-4f37-4ab8-9327-5f3291665e1e": [
+        "press ctrl+l",
+        "type chrome://settings/content/siteData",
+        "press Return",
+        "wait",
+        "wait",
+        'click "Delete data sites have saved to your device when you close all windows"',
+        "wait",
+    ],
 }
 """Official task -> what solves it, done by hand."""
 
