@@ -234,12 +234,11 @@ def preset(
     """
     if name not in ("demo", "full", "llm"):
         raise ConfigError(f"preset must be 'demo', 'full' or 'llm', got {name!r}")
-    if domain == "coding":
+    if domain != "alfworld":
         if name == "llm":
-            raise ConfigError("preset 'llm' is ALFWorld's; with coding use 'demo' or 'full'")
-        return _coding_preset(name, arm, seed)
-    if domain == "osworld":
-        return _osworld_preset(name, arm, seed)
+            raise ConfigError(f"preset 'llm' is ALFWorld's; with {domain} use 'demo' or 'full'")
+        own = {"coding": _coding_preset, "osworld": _osworld_preset}[domain]
+        return own(name, arm, seed)
     credit = CreditConfig(step_baseline="group", vote_baseline="centred")
     if name == "demo":
         rollout = RolloutConfig(tasks=32, rollouts=2)
