@@ -49,7 +49,7 @@ class NumericView(gymnasium.Wrapper[Numbers, Any, str, str], gymnasium.utils.Rec
         self._commands: Sequence[str] = ()
         self._places, self._width = commands, width
         self.action_space = spaces.Discrete(commands)
-        self.observation_space = spaces.Dict(
+        self.observation_space = spaces.Dict(  # pyright: ignore[reportAttributeAccessIssue]
             {
                 "text": spaces.Box(0, np.inf, (width,), np.float32),
                 "commands": spaces.Box(0, np.inf, (commands, width), np.float32),
@@ -62,14 +62,14 @@ class NumericView(gymnasium.Wrapper[Numbers, Any, str, str], gymnasium.utils.Rec
     ) -> tuple[Numbers, dict[str, Any]]:
         """Start an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
-        return self._seen(observation, info)
+        return self._seen(observation, info)  # pyright: ignore[reportArgumentType]
 
     def step(self, action: Any) -> tuple[Numbers, SupportsFloat, bool, bool, dict[str, Any]]:
         """Give the environment the command at place action."""
         place = int(action)
         command = self._commands[place] if place < len(self._commands) else str(place)
         observation, reward, terminated, truncated, info = self.env.step(command)
-        numbers, info = self._seen(observation, info)
+        numbers, info = self._seen(observation, info)  # pyright: ignore[reportArgumentType]
         return numbers, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:

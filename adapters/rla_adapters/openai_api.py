@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import openai
 
@@ -146,9 +146,9 @@ class OpenAIChatModel:
         more: dict[str, Any] = {"logprobs": True} if self.logprobs else {}
         if seed is not None:
             more["seed"] = seed % 2**31
-        return lambda client: client.chat.completions.create(
+        return lambda client: cast("Any", client).chat.completions.create(
             model=self.model,
-            messages=[dict(message) for message in conversation],  # pyright: ignore[reportArgumentType]
+            messages=[dict(message) for message in conversation],
             n=n,
             temperature=sampling.temperature,
             max_tokens=sampling.max_tokens,

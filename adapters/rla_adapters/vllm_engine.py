@@ -38,7 +38,7 @@ class VllmChatModel:
         dtype: str = "float32",
         **engine: Any,
     ) -> None:
-        from vllm import LLM
+        from vllm import LLM  # pyright: ignore[reportMissingImports]
 
         self.codec = HfCodec.load(folder)
         self.sampling = sampling or Sampling()
@@ -101,7 +101,7 @@ class VllmChatModel:
         self.engine.llm_engine.engine_core.shutdown()
 
     def _parameters(self, prompt: int, n: int, sampling: Sampling, seed: int | None) -> Any:
-        from vllm import SamplingParams
+        from vllm import SamplingParams  # pyright: ignore[reportMissingImports]
 
         return SamplingParams(
             n=n,

@@ -13,7 +13,7 @@ import torch
 from accelerate import PartialState
 from accelerate.utils import broadcast_object_list
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
-from trl import GRPOConfig
+from trl import GRPOConfig  # pyright: ignore[reportPrivateImportUsage]
 
 from rla_adapters.grpo.trainer import StepGRPOTrainer
 from rla_adapters.native.checkpoint import load_trainer, save_trainer

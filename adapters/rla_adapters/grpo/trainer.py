@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase, TrainerCallback
 from transformers.trainer_callback import PrinterCallback
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportPrivateImportUsage]
 
 from rla_adapters.grpo.rows import Before, correction, loss_inputs, tokens
 from rla_adapters.grpo.seam import require_trl
@@ -77,11 +77,11 @@ class StepGRPOTrainer(GRPOTrainer):
         _check(args)
         # TRL would build a reference model from the folder named in the config; ours is free.
         beta, args.beta = args.beta, 0.0
-        clock = Dataset.from_dict({"prompt": [""] * args.generation_batch_size})
+        clock = Dataset.from_dict({"prompt": [""] * int(args.generation_batch_size or 1)})
         with _global_randomness_kept():
             super().__init__(
                 model,
-                reward_funcs=_never_called,
+                reward_funcs=cast("Any", _never_called),
                 args=args,
                 train_dataset=clock,
                 processing_class=processing_class,
