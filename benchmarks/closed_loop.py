@@ -162,20 +162,32 @@ def table(out: Path, names: Sequence[str], seeds: int) -> Iterator[str]:
 
 
 def contrasts(out: Path, names: Sequence[str], seeds: int) -> Iterator[str]:
-    """Yield paired differences to the first arm: equal seeds share their warm start."""
-    yield f"| arm minus {names[0]}, last evaluation | in-domain | out-of-domain |"
-    yield "|---|---|---|"
-    for name in names[1:]:
-        cells = []
-        for metric in ("accuracy/in_domain", "accuracy/out_of_domain"):
-            _, base = curves(out, names[0], metric, seeds)
-            _, values = curves(out, name, metric, seeds)
-            if len(base) != len(values) or not len(values):
-                cells.append("-")
-                continue
-            mean, half = interval(values[:, -1] - base[:, -1])
-            cells.append(f"{mean:+.3f} ± {half:.3f}")
-        yield f"| {name} | " + " | ".join(cells) + " |"
+    """Yield paired differences: between arms of equal seed, and between end and start of a run."""
+
+    def cell(metric: str, name: str, other: str | None) -> str:
+        wide = 3 if metric.startswith("judge") else 1
+        _, values = curves(out, name, metric, seeds)
+        if not values.size:
+            return "-"
+        last = values[:, -wide:].mean(axis=1)
+        base = values[:, :wide].mean(axis=1)
+        if other is not None:
+            _, others = curves(out, other, metric, seeds)
+            base = others[:, -wide:].mean(axis=1) if others.size else np.zeros(0)
+        if len(base) != len(last):
+            return "-"
+        mean, half = interval(last - base)
+        return f"{mean:+.3f} ± {half:.3f}"
+
+    shown = [metric for metric in METRICS if metric != "judge/process_accuracy"]
+    yield "| paired difference | " + " | ".join(METRICS[metric] for metric in shown) + " |"
+    yield "|---" * (len(shown) + 1) + "|"
+    for name in names:
+        yield f"| {name}: end - start | " + " | ".join(cell(m, name, None) for m in shown) + " |"
+    pairs = [(name, names[0]) for name in names[1:]]
+    pairs += [(name, "reward") for name in names if "reward" in names and name not in names[:2]]
+    for name, other in pairs:
+        yield f"| {name} - {other} | " + " | ".join(cell(m, name, other) for m in shown) + " |"
 
 
 def plot(out: Path, names: Sequence[str], seeds: int) -> Path:

@@ -14,7 +14,14 @@ from rla_envs.types import Completion, Conversation, Sampling
 
 Result = TypeVar("Result")
 
-OVERFLOWS = ("context_length_exceeded", "maximum context length", "context window", "too long")
+OVERFLOWS = (
+    "context_length_exceeded",
+    "maximum context length",
+    "context window",
+    "too long",
+    # vLLM lowers max_tokens to the room that a prompt leaves; we never ask for none.
+    "max_tokens must be at least 1, got 0",
+)
 """What services say in code or message when a prompt is longer than the context."""
 
 

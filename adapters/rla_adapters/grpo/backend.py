@@ -100,7 +100,8 @@ class TrlTrainer:
         if not isinstance(config, TrlConfig):
             config = TrlConfig(**asdict(config))
         self.config = config
-        self.seed = seed
+        # TRL hands it to NumPy, which takes 32 bits.
+        self.seed = seed % 2**32
         self.name = name
         self._chat = model
         self._scratch = TemporaryDirectory(prefix="rla-trl-") if folder is None else None
