@@ -193,11 +193,14 @@ class SyncedTrainer:
 def whole_weights(network: Any) -> Iterator[dict[str, Tensor]]:
     """Give the weights of network by the names they have in a folder, adapters merged.
 
+    A tied head is among them although a folder leaves it out: vLLM on a CPU keeps a repacked copy
+    of its own, which goes stale otherwise.
+
     They are valid inside only: merged weights are taken apart again.
     """
     with torch.no_grad():
         if not hasattr(network, "peft_config"):
-            yield _named(network.state_dict(), network)
+            yield network.state_dict()
             return
         network.merge_adapter()
         try:
@@ -207,15 +210,9 @@ def whole_weights(network: Any) -> Iterator[dict[str, Tensor]]:
                 for name, value in base.state_dict().items()
                 if ".lora_" not in name
             }
-            yield _named(plain, base)
+            yield plain
         finally:
             network.unmerge_adapter()
-
-
-def _named(weights: dict[str, Tensor], network: Any) -> dict[str, Tensor]:
-    """Leave out tied weights, which a folder has once."""
-    tied = bool(getattr(network.config, "tie_word_embeddings", False))
-    return {name: value for name, value in weights.items() if not (tied and "lm_head" in name)}
 
 
 def _root(base_url: str) -> str:

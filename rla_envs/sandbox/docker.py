@@ -93,7 +93,7 @@ class DockerCell:
         host = self._api.create_host_config(
             auto_remove=True,
             network_mode="none",
-            ipc_mode="none",  # no /dev/shm
+            ipc_mode="none",
             read_only=True,
             cap_drop=["ALL"],
             cap_add=["SETUID", "SETGID", "KILL"],
@@ -102,7 +102,12 @@ class DockerCell:
             memswap_limit=memory_mb << 20,
             pids_limit=256,
             nano_cpus=int(cpus * 1e9),
-            tmpfs={"/tmp": "size=256m,nr_inodes=2048,mode=1777,exec", "/dev/mqueue": "ro,size=4k"},
+            tmpfs={
+                "/tmp": "size=256m,nr_inodes=2048,mode=1777,exec",
+                # Semaphores of a process pool live here; it is wiped after every test.
+                "/dev/shm": "size=16m,nr_inodes=256,mode=1777",
+                "/dev/mqueue": "ro,size=4k",
+            },
             log_config={"Type": "none"},
         )
         self._id: str = self._api.create_container(
