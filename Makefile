@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+EXTRAS := train,dev,docker,osworld,trl,models,openai,ray
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: docker-images demo test test-all check format bench clean vllm test-vllm
@@ -12,8 +13,10 @@ demo: $(VENV)/.installed  ## Train policy, judge and tasks in a closed loop on A
 test: $(VENV)/.installed  ## All tests but those that need the real ALFWorld engine, Ray or Docker.
 	$(BIN)/python -m pytest -n 2 -m "not textworld and not ray and not docker"
 
-test-all: $(VENV)/.alfworld  ## All tests, those with the real ALFWorld engine and Ray included.
-	$(BIN)/python -m pytest -n 2
+# A desktop that is slow to draw, or a container to start, gets a second try, which is printed.
+test-all: $(VENV)/.alfworld  ## All tests, those with the real ALFWorld engine, Ray and Docker included.
+	$(BIN)/python -m pytest -n 2 --reruns 1 -m "not desktop"
+	$(BIN)/python -m pytest --reruns 1 -m desktop
 
 test-vllm: .venv-vllm/.installed  ## The backends that need vLLM, in its own environment.
 	.venv-vllm/bin/python -m pytest tests/models/test_vllm.py tests/sync
@@ -38,13 +41,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,docker,osworld,trl,models,openai]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
 	touch $@
 
 # The wheel of fast-downward takes minutes to build; pip keeps it in its own cache for the next time.
 $(VENV)/.alfworld: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[train,dev,docker,osworld,trl,models,openai,alfworld,ray]"  # fast-downward's build looks for "python"
+		--editable ".[$(EXTRAS),alfworld]"  # fast-downward's build looks for "python"
 	touch $@
 
 # vLLM without a GPU: its wheel for CPUs pins its own transformers, and torch must stay the CPU's.

@@ -43,13 +43,6 @@ CONTROLS = {
         "press Return",
     ],
     "gimp/d52d6308-ec58-42b7-a2c9-de80e4837b2b": ["press Tab"],
-    "chrome/2ad9387a-65d8-4e33-ad5b-7580065a27ca": [
-        "press ctrl+shift+o",
-        'click "Organize"',
-        'click "Add new folder"',
-        "type Favorites",
-        "press Return",
-    ],
     "chrome/99146c54-4f37-4ab8-9327-5f3291665e1e": [
         "press ctrl+l",
         "type chrome://settings/content/siteData",

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 _DEFAULT_ENGINE = "Google"
+_SESSION_ONLY = 4
 _DEFAULT_FONTS = {"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13}
 
 
@@ -29,9 +30,12 @@ def font_sizes(preferences: Mapping[str, Any]) -> Mapping[str, int]:
 
 
 def deletes_data(preferences: Mapping[str, Any]) -> str:
-    """Return "true" iff site data has a default of its own, as "delete when closed" sets it."""
-    chosen = preferences.get("profile", {}).get("default_content_setting_values")
-    return "true" if chosen is not None else "false"
+    """Return "true" iff site data is kept for a session only.
+
+    OSWorld takes any default of any content setting for it; newer Chromium writes some untouched.
+    """
+    chosen = preferences.get("profile", {}).get("default_content_setting_values", {})
+    return "true" if chosen.get("cookies") == _SESSION_ONLY else "false"
 
 
 def do_not_track(preferences: Mapping[str, Any]) -> str:
